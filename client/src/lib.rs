@@ -1,0 +1,1 @@
+//! The calling role: pick an instance, call it, stream the answer.

@@ -1,0 +1,1 @@
+//! Ringmain's wire protocol as a sans-I/O state machine.

@@ -1,0 +1,3 @@
+//! The ringmain command.
+
+fn main() {}

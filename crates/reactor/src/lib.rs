@@ -1,0 +1,1 @@
+//! Completion-style I/O for one thread: io_uring, epoll and simulation drivers.

@@ -1,0 +1,1 @@
+//! One pinned thread, one reactor, many links: bytes in motion.

@@ -1,0 +1,1 @@
+//! Per-shard counters and gauges, their names and help.

@@ -1,0 +1,3 @@
+//! The project's checks and chores.
+
+fn main() {}

@@ -1,0 +1,1 @@
+//! Who serves which endpoint, and where: registry backends and lock-free snapshots.

@@ -1,0 +1,1 @@
+//! The serving role of a shard set: admission, dispatch, handlers, drain.

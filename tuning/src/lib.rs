@@ -1,0 +1,1 @@
+//! What the machine is and where to run: allowed CPUs, core plan, pinning.
