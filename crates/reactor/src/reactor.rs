@@ -4,12 +4,12 @@ use std::io;
 use std::os::fd::OwnedFd;
 use std::time::Instant;
 
+use crate::IoKind;
 use crate::address::Address;
 use crate::config::{ListenOptions, SocketOptions};
 use crate::event::{Event, ListenerId, PollId, RecvBuf, SocketId};
 use crate::stats::IoStats;
 use crate::wake::Waker;
-use crate::IoKind;
 
 /// One thread's I/O: listen, connect, receive, send, wake, and nothing above bytes.
 ///
@@ -87,6 +87,17 @@ pub trait Reactor {
     ///
     /// Only for a driver that cannot go on; a failed operation is an event.
     fn turn(&mut self, until: Option<Instant>) -> io::Result<()>;
+
+    /// Spins in user space, as far as the idle policy allows, for a turn that would wait.
+    ///
+    /// Returns whether something is there: an event, `has_mail`, or `until` has passed. False means
+    /// that waiting is right: set the sleeping flag, check the mailbox once more, and call
+    /// [`turn`](Self::turn). It makes no system call; a policy of `Spin` returns true at the end of a
+    /// slice, so that the caller turns without waiting. Without this call a driver never spins.
+    fn spin(&mut self, until: Option<Instant>, has_mail: &dyn Fn() -> bool) -> bool {
+        let _ = until;
+        has_mail()
+    }
 
     /// The next event that the last [`turn`](Self::turn) collected.
     fn next_event(&mut self) -> Option<Event>;

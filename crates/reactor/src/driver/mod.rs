@@ -1,0 +1,1 @@
+//! The drivers behind [`Reactor`](crate::Reactor).
