@@ -1,1 +1,14 @@
 //! Ringmain's wire protocol as a sans-I/O state machine.
+#![forbid(unsafe_code)]
+#![deny(clippy::cast_possible_truncation)]
+
+pub mod frame;
+mod ids;
+mod status;
+pub mod wire;
+
+pub use ids::{
+    EndpointId, EndpointIdError, InstanceId, ParseInstanceIdError, Priority, RequestId, StreamId,
+    TraceContext,
+};
+pub use status::{Blame, Started, Status};
