@@ -1,1 +1,4 @@
 //! The drivers behind [`Reactor`](crate::Reactor).
+
+pub mod epoll;
+mod pool;
