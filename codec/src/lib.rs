@@ -7,8 +7,10 @@ mod ids;
 mod status;
 pub mod wire;
 
+pub use frame::{End, Goaway, Open};
 pub use ids::{
     EndpointId, EndpointIdError, InstanceId, ParseInstanceIdError, Priority, RequestId, StreamId,
     TraceContext,
 };
 pub use status::{Blame, Started, Status};
+pub use wire::{Extensions, Limits, Metadata, OutBuf};

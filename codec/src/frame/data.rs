@@ -190,9 +190,11 @@ fn read_head(header: Header) -> Result<DataHead, Malformed> {
         empty: header.has(Header::EMPTY),
         payload_len: header.len,
     };
-    let excluded = (head.more && head.end_request)
-        || (head.has_total && !head.more)
-        || (head.empty && (head.more || !head.end_request));
+    let excluded = if head.more {
+        head.end_request || head.empty
+    } else {
+        head.has_total
+    } || (head.empty && !head.end_request);
     if excluded || header.flags & !FrameKind::Data.flags_known() != 0 {
         return Err(Malformed::Flags(header.flags));
     }
