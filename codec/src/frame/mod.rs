@@ -23,7 +23,10 @@ pub use ping::{Ping, Pong};
 pub use signal::{Accept, Kill, Stop};
 pub use welcome::Welcome;
 
-use crate::wire::{FRAGMENT_BYTES_MAX, FrameError, FrameKind, HEADER_BYTES, Header, Malformed};
+use crate::StreamId;
+use crate::wire::{
+    EncodeError, FRAGMENT_BYTES_MAX, FrameError, FrameKind, HEADER_BYTES, Header, Malformed, OutBuf,
+};
 
 /// Any frame of this version, whole: for tools and tests. A connection takes DATA in pieces.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
@@ -126,6 +129,65 @@ impl<'a> Frame<'a> {
             FrameKind::Goaway => Self::Goaway(Goaway::parse(header, body)?),
         })
     }
+
+    /// Appends the frame; `stream` is ignored by frames that are always about the connection.
+    ///
+    /// # Errors
+    /// No room, or a field that the receiver would refuse.
+    pub fn encode(&self, stream: StreamId, out: &mut OutBuf<'_>) -> Result<(), EncodeError> {
+        match self {
+            Self::Hello(frame) => frame.encode(out),
+            Self::Welcome(frame) => frame.encode(out),
+            Self::Open(frame) => frame.encode(stream, out),
+            Self::Accept(frame) => frame.encode(stream, out),
+            Self::Data(frame) => frame.encode(stream, out),
+            Self::End(frame) => frame.encode(stream, out),
+            Self::Stop(frame) => frame.encode(stream, out),
+            Self::Kill(frame) => frame.encode(stream, out),
+            Self::Credit(frame) => frame.encode(stream, out),
+            Self::Ping(frame) => frame.encode(out),
+            Self::Pong(frame) => frame.encode(out),
+            Self::Goaway(frame) => frame.encode(out),
+        }
+    }
+
+    /// Bytes that [`Frame::encode`] writes.
+    #[must_use]
+    pub const fn encoded_len(&self) -> usize {
+        match self {
+            Self::Hello(frame) => frame.encoded_len(),
+            Self::Welcome(frame) => frame.encoded_len(),
+            Self::Open(frame) => frame.encoded_len(),
+            Self::Accept(frame) => frame.encoded_len(),
+            Self::Data(frame) => frame.encoded_len(),
+            Self::End(frame) => frame.encoded_len(),
+            Self::Stop(frame) => frame.encoded_len(),
+            Self::Kill(frame) => frame.encoded_len(),
+            Self::Credit(frame) => frame.encoded_len(),
+            Self::Ping(frame) => frame.encoded_len(),
+            Self::Pong(frame) => frame.encoded_len(),
+            Self::Goaway(frame) => frame.encoded_len(),
+        }
+    }
+
+    /// The kind of the frame.
+    #[must_use]
+    pub const fn kind(&self) -> FrameKind {
+        match self {
+            Self::Hello(_) => FrameKind::Hello,
+            Self::Welcome(_) => FrameKind::Welcome,
+            Self::Open(_) => FrameKind::Open,
+            Self::Accept(_) => FrameKind::Accept,
+            Self::Data(_) => FrameKind::Data,
+            Self::End(_) => FrameKind::End,
+            Self::Stop(_) => FrameKind::Stop,
+            Self::Kill(_) => FrameKind::Kill,
+            Self::Credit(_) => FrameKind::Credit,
+            Self::Ping(_) => FrameKind::Ping,
+            Self::Pong(_) => FrameKind::Pong,
+            Self::Goaway(_) => FrameKind::Goaway,
+        }
+    }
 }
 
 /// What every `parse` does first: the header is of this kind and makes sense, and the body has the
@@ -147,7 +209,7 @@ fn check(kind: FrameKind, header: Header, body: &[u8]) -> Result<(), FrameError>
 /// The header for a body of `len` bytes; refuses a stream, flags or a length that the receiver
 /// would refuse.
 fn outgoing(
-    stream: crate::StreamId,
+    stream: StreamId,
     kind: FrameKind,
     flags: u8,
     len: usize,
