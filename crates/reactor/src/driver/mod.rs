@@ -2,3 +2,6 @@
 
 pub mod epoll;
 mod pool;
+pub mod sim;
+mod slots;
+pub mod uring;

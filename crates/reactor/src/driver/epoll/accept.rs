@@ -7,7 +7,7 @@ use rustix::io::Errno;
 use rustix::net::{SocketAddrAny, SocketFlags, acceptfrom_with};
 
 use super::Epoll;
-use super::slot::{Entry, token};
+use super::slot::token;
 use crate::address::Address;
 use crate::event::{Event, ListenerId};
 
@@ -25,15 +25,12 @@ enum Accept {
 
 impl Epoll {
     pub(super) fn watch_listener(&mut self, id: ListenerId) -> io::Result<()> {
-        let Some(listener) = self.slots.listener(id) else {
+        let Some(listener) = self.table.listener(id) else {
             return Ok(());
         };
         self.stats.syscalls += 1;
-        self.selector.add(
-            &listener.fd,
-            token(id.index(), id.generation()),
-            EventFlags::IN,
-        )
+        self.selector
+            .add(listener, token(id.index(), id.generation()), EventFlags::IN)
     }
 
     /// Takes connections off a listener's queue.
@@ -49,7 +46,7 @@ impl Epoll {
     }
 
     pub(super) fn accept_all_and_close(&mut self, id: ListenerId) {
-        if self.slots.listener(id).is_none() {
+        if self.table.listener(id).is_none() {
             return;
         }
         for _ in 0..LAST_ACCEPTS_MAX {
@@ -57,43 +54,36 @@ impl Epoll {
                 break;
             }
         }
-        self.backed_off.retain(|&other| other != id);
-        if let Entry::Listener(listener) = self.slots.remove(id.index()) {
+        self.backed_off.retain(|&(other, _)| other != id);
+        if let Some(listener) = self.table.listener(id) {
             self.stats.syscalls += 2;
-            self.selector.remove(&listener.fd);
+            self.selector.remove(listener);
         }
+        self.table.remove(id.index(), id.generation());
     }
 
     /// Listeners whose pause is over are watched again.
     pub(super) fn resume_listeners(&mut self) {
-        let mut index = 0;
-        while let Some(&id) = self.backed_off.get(index) {
-            let now = self.now;
-            let is_due = self.slots.listener_mut(id).is_none_or(|listener| {
-                listener
-                    .resume_at
-                    .take_if(|resume_at| *resume_at <= now)
-                    .is_some()
-            });
-            if !is_due {
-                index += 1;
-                continue;
-            }
-            self.backed_off.swap_remove(index);
+        let now = self.now;
+        while let Some(due) = self
+            .backed_off
+            .iter()
+            .position(|&(_, resume_at)| resume_at <= now)
+        {
+            let (id, _) = self.backed_off.swap_remove(due);
             self.stats.rearmed += 1;
             if let Err(error) = self.watch_listener(id) {
                 self.fail_and_back_off(id, error);
-                return;
             }
         }
     }
 
     fn accept_one(&mut self, id: ListenerId) -> Accept {
-        let Some(listener) = self.slots.listener(id) else {
+        let Some(listener) = self.table.listener(id) else {
             return Accept::Stop;
         };
         self.stats.syscalls += 1;
-        match acceptfrom_with(&listener.fd, SocketFlags::CLOEXEC | SocketFlags::NONBLOCK) {
+        match acceptfrom_with(listener, SocketFlags::CLOEXEC | SocketFlags::NONBLOCK) {
             Ok((fd, peer)) => {
                 self.stats.accepts += 1;
                 let peer = peer.and_then(to_address);
@@ -120,19 +110,16 @@ impl Epoll {
     /// Out of descriptors or memory: the connection stays queued and would be reported again at
     /// once, so the listener is not watched for a while.
     fn fail_and_back_off(&mut self, id: ListenerId, error: io::Error) {
-        let Some(listener) = self.slots.listener_mut(id) else {
+        let Some(listener) = self.table.listener(id) else {
             return;
         };
         self.stats.accepts_failed += 1;
-        if listener
-            .resume_at
-            .replace(self.now + self.config.accept_backoff)
-            .is_none()
-        {
+        if !self.backed_off.iter().any(|&(other, _)| other == id) {
             self.stats.accepts_backed_off += 1;
             self.stats.syscalls += 1;
-            self.selector.remove(&listener.fd);
-            self.backed_off.push(id);
+            self.selector.remove(listener);
+            self.backed_off
+                .push((id, self.now + self.config.accept_backoff));
         }
         self.push(Event::AcceptFailed {
             listener: id,

@@ -10,7 +10,7 @@ use rustix::event::epoll::EventFlags;
 use socket2::SockRef;
 
 use self::idle::Idle;
-use self::slot::{Entry, Listener, Outgoing, Slots, Socket, WAKE_TOKEN};
+use self::slot::{Entry, Outgoing, Socket, Table, WAKE_TOKEN};
 use self::wait::Selector;
 use super::pool::Pool;
 use crate::address::Address;
@@ -37,7 +37,7 @@ mod wait;
 pub struct Epoll {
     config: DriverConfig,
     selector: Selector,
-    slots: Slots,
+    table: Table,
     sockets: u32,
     pool: Pool,
     events: VecDeque<Event>,
@@ -46,7 +46,8 @@ pub struct Epoll {
     changed: Vec<SocketId>,
     /// Readable sockets that found no buffer or no room in the turn; first in the next.
     starved: VecDeque<SocketId>,
-    backed_off: Vec<ListenerId>,
+    /// Listeners out of descriptors or memory, not watched until then.
+    backed_off: Vec<(ListenerId, Instant)>,
     door: Arc<OwnedFd>,
     idle: Idle,
     now: Instant,
@@ -73,7 +74,7 @@ impl Epoll {
         Ok(Self {
             config: config.clone(),
             selector,
-            slots: Slots::default(),
+            table: Table::new(),
             sockets: 0,
             pool,
             events: VecDeque::new(),
@@ -107,12 +108,12 @@ impl Epoll {
 
     /// Gives a socket a slot and has it watched.
     fn register(&mut self, socket: Socket) -> io::Result<SocketId> {
-        let (index, generation) = self.slots.insert(Entry::Socket(socket));
+        let (index, generation) = self.table.insert(Entry::Socket(socket));
         let id = SocketId::new(index, generation);
         self.sockets += 1;
         if let Err(error) = self.watch(id) {
             self.sockets -= 1;
-            self.slots.remove(index);
+            self.table.remove(index, generation);
             return Err(error);
         }
         Ok(id)
@@ -120,7 +121,7 @@ impl Epoll {
 
     /// Tells the kernel what to watch of a socket, where that has changed.
     fn watch(&mut self, id: SocketId) -> io::Result<()> {
-        let Some(socket) = self.slots.socket_mut(id) else {
+        let Some(socket) = self.table.socket(id) else {
             return Ok(());
         };
         socket.changed = false;
@@ -141,7 +142,7 @@ impl Epoll {
 
     /// Ends a socket's use of the kernel; its slot stays taken until its last event is read.
     fn retire(&mut self, id: SocketId) -> Option<Socket> {
-        let socket = self.slots.retire(id)?;
+        let socket = self.table.retire(id)?;
         self.sockets -= 1;
         if socket.watched.is_some() {
             self.stats.syscalls += 1;
@@ -166,14 +167,10 @@ impl Reactor for Epoll {
         options: &ListenOptions,
     ) -> io::Result<(ListenerId, Address)> {
         let (fd, actual) = socket::listener(address, options)?;
-        let listener = Listener {
-            fd,
-            resume_at: None,
-        };
-        let (index, generation) = self.slots.insert(Entry::Listener(listener));
+        let (index, generation) = self.table.insert(Entry::Listener(fd));
         let id = ListenerId::new(index, generation);
         if let Err(error) = self.watch_listener(id) {
-            self.slots.remove(index);
+            self.table.remove(index, generation);
             return Err(error);
         }
         Ok((id, actual))
@@ -205,7 +202,7 @@ impl Reactor for Epoll {
                 self.register(Socket::new(fd, true))
             }
             Err(error) => {
-                let (index, generation) = self.slots.insert(Entry::Gone);
+                let (index, generation) = self.table.insert(Entry::Gone);
                 let id = SocketId::new(index, generation);
                 self.stats.connects_failed += 1;
                 self.push(Event::ConnectFailed { socket: id, error });
@@ -215,7 +212,7 @@ impl Reactor for Epoll {
     }
 
     fn send(&mut self, socket: SocketId, buf: Vec<u8>) {
-        let Some(slot) = self.slots.socket_mut(socket) else {
+        let Some(slot) = self.table.socket(socket) else {
             return;
         };
         assert!(!slot.sending, "a send of {socket:?} is in flight already");
@@ -238,26 +235,27 @@ impl Reactor for Epoll {
     }
 
     fn poll_fd(&mut self, fd: OwnedFd) -> io::Result<PollId> {
-        let (index, generation) = self.slots.insert(Entry::Free);
+        let (index, generation) = self.table.insert(Entry::Poll(fd));
+        let id = PollId::new(index, generation);
+        let Some(fd) = self.table.poll(id) else {
+            unreachable!("it was just put there")
+        };
         self.stats.syscalls += 1;
-        let token = slot::token(index, generation);
-        if let Err(error) = self.selector.add(&fd, token, EventFlags::IN) {
-            self.slots.remove(index);
+        if let Err(error) = self
+            .selector
+            .add(fd, slot::token(index, generation), EventFlags::IN)
+        {
+            self.table.remove(index, generation);
             return Err(error);
         }
-        if let Some(entry) = self.slots.entry_mut(index, generation) {
-            *entry = Entry::Poll(fd);
-        }
-        Ok(PollId::new(index, generation))
+        Ok(id)
     }
 
     fn unpoll(&mut self, poll: PollId) {
-        if !self.slots.is_poll(poll) {
-            return;
-        }
-        if let Entry::Poll(fd) = self.slots.remove(poll.index()) {
+        if let Some(fd) = self.table.poll(poll) {
             self.stats.syscalls += 2;
-            self.selector.remove(&fd);
+            self.selector.remove(fd);
+            self.table.remove(poll.index(), poll.generation());
         }
     }
 
@@ -281,12 +279,12 @@ impl Reactor for Epoll {
         let event = self.events.pop_front()?;
         match &event {
             Event::Sent { socket, .. } => {
-                if let Some(socket) = self.slots.socket_mut(*socket) {
+                if let Some(socket) = self.table.socket(*socket) {
                     socket.sending = false;
                 }
             }
             Event::Closed { socket, .. } | Event::ConnectFailed { socket, .. } => {
-                self.slots.remove(socket.index());
+                self.table.remove(socket.index(), socket.generation());
             }
             _ => {}
         }
@@ -298,7 +296,7 @@ impl Reactor for Epoll {
     }
 
     fn in_flight(&self) -> usize {
-        self.slots.len()
+        self.table.len()
     }
 }
 

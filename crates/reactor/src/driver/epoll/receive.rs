@@ -22,7 +22,7 @@ impl Epoll {
     pub(super) fn receive(&mut self, id: SocketId) {
         let quota = self.config.recv_quota();
         for round in 0..READS_PER_SOCKET_MAX {
-            let Some(socket) = self.slots.socket_mut(id) else {
+            let Some(socket) = self.table.socket(id) else {
                 return;
             };
             let read_before = round == 0 && socket.read_turn == self.turn;
@@ -90,7 +90,7 @@ impl Epoll {
 
     /// Puts a readable socket at the end of the queue for the next turn.
     pub(super) fn starve(&mut self, id: SocketId) {
-        let Some(socket) = self.slots.socket_mut(id) else {
+        let Some(socket) = self.table.socket(id) else {
             return;
         };
         if !std::mem::replace(&mut socket.starved, true) {
@@ -102,7 +102,7 @@ impl Epoll {
     pub(super) fn take_back(&mut self, buf: &RecvBuf) {
         self.pool.take_back(buf.index);
         let quota = self.config.recv_quota();
-        let Some(socket) = self.slots.socket_mut(buf.owner) else {
+        let Some(socket) = self.table.socket(buf.owner) else {
             return;
         };
         socket.held -= 1;
@@ -129,6 +129,6 @@ impl Epoll {
         }
         self.stats.syscalls += 2;
         // It fails where the connection is gone already.
-        drop(shutdown(fd, Shutdown::Write));
+        shutdown(fd, Shutdown::Write).ok();
     }
 }

@@ -1,33 +1,25 @@
 //! What the driver watches, by slot.
 
 use std::os::fd::OwnedFd;
-use std::time::Instant;
 
 use rustix::event::epoll::EventFlags;
 
+use crate::driver::slots::Slots;
 use crate::event::{ListenerId, PollId, SocketId};
 
 /// Sockets, listeners and polls in one table, so that one token names any of them.
-#[derive(Debug, Default)]
-pub(super) struct Slots {
-    slots: Vec<Slot>,
-    free: Vec<u32>,
-}
-
 #[derive(Debug)]
-struct Slot {
-    generation: u32,
-    entry: Entry,
+pub(super) struct Table {
+    slots: Slots<Entry>,
 }
 
 #[derive(Debug)]
 pub(super) enum Entry {
-    Free,
     Socket(Socket),
     /// Closed; the slot stays taken until its owner has read `Closed` or `ConnectFailed`, so that
     /// the owner's own table by slot never sees two sockets at once.
     Gone,
-    Listener(Listener),
+    Listener(OwnedFd),
     Poll(OwnedFd),
 }
 
@@ -61,13 +53,6 @@ pub(super) struct Outgoing {
     pub(super) taken: usize,
 }
 
-#[derive(Debug)]
-pub(super) struct Listener {
-    pub(super) fd: OwnedFd,
-    /// Out of descriptors or memory: not watched until then.
-    pub(super) resume_at: Option<Instant>,
-}
-
 impl Socket {
     pub(super) fn new(fd: OwnedFd, connecting: bool) -> Self {
         Self {
@@ -99,79 +84,67 @@ impl Socket {
     }
 }
 
-impl Slots {
+impl Table {
+    pub(super) fn new() -> Self {
+        // Sockets have a limit of their own; what else takes a slot is made by the owner.
+        Self {
+            slots: Slots::new(u32::MAX),
+        }
+    }
+
     /// Takes a slot and returns its index and generation.
     pub(super) fn insert(&mut self, entry: Entry) -> (u32, u32) {
-        if let Some(index) = self.free.pop() {
-            let slot = &mut self.slots[index as usize];
-            slot.entry = entry;
-            return (index, slot.generation);
-        }
-        let index = self.slots.len() as u32;
-        self.slots.push(Slot {
-            generation: 0,
-            entry,
-        });
-        (index, 0)
+        let Ok(place) = self.slots.insert(entry) else {
+            unreachable!("the table has no limit")
+        };
+        place
     }
 
     /// Frees a slot; its id is stale from here on.
-    pub(super) fn remove(&mut self, index: u32) -> Entry {
-        let slot = &mut self.slots[index as usize];
-        slot.generation = slot.generation.wrapping_add(1);
-        self.free.push(index);
-        std::mem::replace(&mut slot.entry, Entry::Free)
+    pub(super) fn remove(&mut self, index: u32, generation: u32) -> Option<Entry> {
+        self.slots.remove(index, generation)
     }
 
     /// Ends a socket, but keeps its slot; `None` for a stale id.
     pub(super) fn retire(&mut self, id: SocketId) -> Option<Socket> {
-        let entry = self.entry_mut(id.index(), id.generation())?;
+        let entry = self.at(id.index(), id.generation())?;
+        if !matches!(entry, Entry::Socket(_)) {
+            return None;
+        }
         match std::mem::replace(entry, Entry::Gone) {
             Entry::Socket(socket) => Some(socket),
-            other => {
-                *entry = other;
-                None
-            }
+            Entry::Gone | Entry::Listener(_) | Entry::Poll(_) => None,
         }
     }
 
-    pub(super) fn entry_mut(&mut self, index: u32, generation: u32) -> Option<&mut Entry> {
-        let slot = self.slots.get_mut(index as usize)?;
-        (slot.generation == generation).then_some(&mut slot.entry)
+    pub(super) fn at(&mut self, index: u32, generation: u32) -> Option<&mut Entry> {
+        self.slots.at(index, generation)
     }
 
-    pub(super) fn socket_mut(&mut self, id: SocketId) -> Option<&mut Socket> {
-        match self.entry_mut(id.index(), id.generation())? {
+    pub(super) fn socket(&mut self, id: SocketId) -> Option<&mut Socket> {
+        match self.at(id.index(), id.generation())? {
             Entry::Socket(socket) => Some(socket),
-            _ => None,
+            Entry::Gone | Entry::Listener(_) | Entry::Poll(_) => None,
         }
     }
 
-    pub(super) fn listener(&self, id: ListenerId) -> Option<&Listener> {
-        let slot = self.slots.get(id.index() as usize)?;
-        match &slot.entry {
-            Entry::Listener(listener) if slot.generation == id.generation() => Some(listener),
-            _ => None,
+    pub(super) fn listener(&mut self, id: ListenerId) -> Option<&OwnedFd> {
+        match self.at(id.index(), id.generation())? {
+            Entry::Listener(fd) => Some(fd),
+            Entry::Socket(_) | Entry::Gone | Entry::Poll(_) => None,
         }
     }
 
-    pub(super) fn listener_mut(&mut self, id: ListenerId) -> Option<&mut Listener> {
-        match self.entry_mut(id.index(), id.generation())? {
-            Entry::Listener(listener) => Some(listener),
-            _ => None,
+    pub(super) fn poll(&mut self, id: PollId) -> Option<&OwnedFd> {
+        match self.at(id.index(), id.generation())? {
+            Entry::Poll(fd) => Some(fd),
+            Entry::Socket(_) | Entry::Gone | Entry::Listener(_) => None,
         }
-    }
-
-    pub(super) fn is_poll(&mut self, id: PollId) -> bool {
-        matches!(
-            self.entry_mut(id.index(), id.generation()),
-            Some(Entry::Poll(_))
-        )
     }
 
     /// Slots in use.
     pub(super) fn len(&self) -> usize {
-        self.slots.len() - self.free.len()
+        self.slots.len()
     }
 }
 

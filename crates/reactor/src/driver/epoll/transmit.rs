@@ -14,7 +14,7 @@ use crate::event::{Event, SocketId};
 impl Epoll {
     /// Offers the rest of a send to the kernel; what it does not take waits for room.
     pub(super) fn transmit(&mut self, id: SocketId) {
-        let Some(socket) = self.slots.socket_mut(id) else {
+        let Some(socket) = self.table.socket(id) else {
             return;
         };
         if socket.connecting {
@@ -49,7 +49,7 @@ impl Epoll {
 
     /// The kernel has the outcome of a dial.
     pub(super) fn finish_connect(&mut self, id: SocketId) {
-        let Some(socket) = self.slots.socket_mut(id) else {
+        let Some(socket) = self.table.socket(id) else {
             return;
         };
         self.stats.syscalls += 1;

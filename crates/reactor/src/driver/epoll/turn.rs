@@ -44,7 +44,7 @@ impl Epoll {
 
     /// The kernel refused to watch a socket: it can neither receive nor finish a send.
     fn give_up(&mut self, id: SocketId, error: io::Error) {
-        let Some(socket) = self.slots.socket_mut(id) else {
+        let Some(socket) = self.table.socket(id) else {
             return;
         };
         let outgoing = socket.outgoing.take();
@@ -63,11 +63,7 @@ impl Epoll {
     }
 
     fn await_ready(&mut self, until: Option<Instant>) -> io::Result<usize> {
-        let resume = self.backed_off.iter().filter_map(|&id| {
-            self.slots
-                .listener(id)
-                .and_then(|listener| listener.resume_at)
-        });
+        let resume = self.backed_off.iter().map(|&(_, resume_at)| resume_at);
         let deadline = resume.chain(until).min();
         let has_work = !self.events.is_empty()
             || (!self.starved.is_empty() && !self.pool.is_exhausted())
@@ -113,7 +109,7 @@ impl Epoll {
             let Some(id) = self.starved.pop_front() else {
                 return;
             };
-            let Some(socket) = self.slots.socket_mut(id) else {
+            let Some(socket) = self.table.socket(id) else {
                 continue;
             };
             socket.starved = false;
@@ -133,7 +129,7 @@ impl Epoll {
             let (index, generation) = parts(token);
             let full = self.is_turn_full();
             cut |= full;
-            match self.slots.entry_mut(index, generation) {
+            match self.table.at(index, generation) {
                 Some(Entry::Socket(_)) => {
                     let id = SocketId::new(index, generation);
                     if full {
@@ -151,14 +147,14 @@ impl Epoll {
                     });
                 }
                 Some(Entry::Listener(_) | Entry::Poll(_)) => {}
-                Some(Entry::Free | Entry::Gone) | None => self.stats.stale += 1,
+                Some(Entry::Gone) | None => self.stats.stale += 1,
             }
         }
         self.stats.turns_cut += u64::from(cut);
     }
 
     fn serve_socket(&mut self, id: SocketId, flags: EventFlags) {
-        let Some(socket) = self.slots.socket_mut(id) else {
+        let Some(socket) = self.table.socket(id) else {
             return;
         };
         let broken = flags.intersects(EventFlags::ERR | EventFlags::HUP);
@@ -180,7 +176,7 @@ impl Epoll {
 
     /// Has the next turn look at a socket's interest again.
     pub(super) fn note_change(&mut self, id: SocketId) {
-        let Some(socket) = self.slots.socket_mut(id) else {
+        let Some(socket) = self.table.socket(id) else {
             return;
         };
         if !std::mem::replace(&mut socket.changed, true) {

@@ -46,7 +46,7 @@ impl Selector {
     /// kernel would go on to report it.
     pub(super) fn remove(&self, fd: &OwnedFd) {
         // It fails only for a descriptor that is not watched.
-        drop(epoll::delete(&self.fd, fd));
+        epoll::delete(&self.fd, fd).ok();
     }
 
     /// Waits; `None` waits for ever. Returns how many entries [`ready`](Self::ready) has.
