@@ -1,0 +1,293 @@
+//! All shards of a process.
+
+use std::fmt;
+use std::io;
+use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+use ringmain_reactor::driver::epoll::Epoll;
+use ringmain_reactor::driver::uring::Uring;
+use ringmain_reactor::exec::Executor;
+use ringmain_reactor::{
+    Address, DriverConfig, IoChoice, IoKind, ListenOptions, ProbeError, Reactor, SocketOptions,
+    mailbox,
+};
+use ringmain_telemetry::Telemetry;
+
+use crate::ctx::ShardCtx;
+use crate::mailboxes::ShardHandle;
+use crate::message::{ListenRequest, ShardMessage};
+use crate::roles::LinkAcceptor;
+use crate::turn::Shard;
+
+/// How long a listener may take to open before the caller is told.
+const LISTEN_WAIT: Duration = Duration::from_secs(5);
+
+/// What a set of shards is started with.
+#[derive(Clone, Debug)]
+pub struct ShardSetConfig {
+    /// Which driver; `Auto` falls back to epoll and says why.
+    pub io: IoChoice,
+    /// One shard per entry: the CPU it is pinned to, if any.
+    pub cores: Vec<Option<usize>>,
+    /// Rings and buffers of each shard.
+    pub driver: DriverConfig,
+    /// Options of every socket, accepted or dialed.
+    pub socket: SocketOptions,
+    /// Items a shard's mailbox holds; past it the sender is refused.
+    pub mailbox_max: usize,
+}
+
+impl Default for ShardSetConfig {
+    fn default() -> Self {
+        Self {
+            io: IoChoice::Auto,
+            cores: vec![None],
+            driver: DriverConfig::default(),
+            socket: SocketOptions::default(),
+            mailbox_max: 16 * 1024,
+        }
+    }
+}
+
+/// The pinned threads of a process, each with its reactor and executor.
+///
+/// Servers and clients are roles that plug into one set, so that a router's ingress and egress
+/// share it. Dropping the set stops the shards with a short deadline.
+pub struct ShardSet {
+    handles: Arc<[ShardHandle]>,
+    threads: Mutex<Vec<JoinHandle<io::Result<()>>>>,
+    telemetry: Arc<Telemetry>,
+    io: IoKind,
+    fallback: Option<String>,
+}
+
+/// Why a set could not start.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum StartError {
+    /// The driver that was asked for cannot run here.
+    #[error(transparent)]
+    Probe(#[from] ProbeError),
+    /// A shard's driver or thread could not be made.
+    #[error("shard {shard}: {source}")]
+    Shard {
+        /// Which shard.
+        shard: usize,
+        /// Why.
+        source: io::Error,
+    },
+}
+
+impl ShardSet {
+    /// Starts one thread per entry of `config.cores` and waits until each has its driver.
+    ///
+    /// # Errors
+    ///
+    /// No driver can run here, or a thread or driver could not be made; none is left running.
+    pub fn start(config: &ShardSetConfig) -> Result<Self, StartError> {
+        let resolved = config.io.resolve()?;
+        let shards = config.cores.len().max(1);
+        let telemetry = Telemetry::new(shards);
+        let mut starting = Vec::new();
+        for index in 0..shards {
+            let core = config.cores.get(index).copied().flatten();
+            starting.push(Starting::spawn(resolved.kind, index, core, config, &telemetry)?);
+        }
+        let mut handles = Vec::new();
+        for (shard, start) in starting.iter().enumerate() {
+            match start.handle.recv() {
+                Ok(Ok(handle)) => handles.push(handle),
+                Ok(Err(source)) => return Err(StartError::Shard { shard, source }),
+                Err(_) => {
+                    let source = io::Error::other("the thread ended while it started");
+                    return Err(StartError::Shard { shard, source });
+                }
+            }
+        }
+        let handles: Arc<[ShardHandle]> = handles.into();
+        let mut threads = Vec::new();
+        for start in starting {
+            // A thread that is gone is found when it is joined.
+            drop(start.peers.send(Arc::clone(&handles)));
+            threads.push(start.thread);
+        }
+        Ok(Self {
+            handles,
+            threads: Mutex::new(threads),
+            telemetry,
+            io: resolved.kind,
+            fallback: resolved.reason,
+        })
+    }
+
+    /// Handles of all shards.
+    pub const fn handles(&self) -> &Arc<[ShardHandle]> {
+        &self.handles
+    }
+
+    /// Counters and gauges of all shards.
+    pub const fn telemetry(&self) -> &Arc<Telemetry> {
+        &self.telemetry
+    }
+
+    /// The driver in use.
+    pub const fn io(&self) -> IoKind {
+        self.io
+    }
+
+    /// Why io_uring is not in use, when `Auto` fell back.
+    pub fn fallback_reason(&self) -> Option<&str> {
+        self.fallback.as_deref()
+    }
+
+    /// Opens a listener on the first shard, which spreads connections over all of them; returns
+    /// the address really bound. Blocks until it is open; not for use on a shard.
+    ///
+    /// # Errors
+    ///
+    /// The operating system's error of bind or listen, or the shard has stopped.
+    pub fn listen(
+        &self,
+        address: &Address,
+        options: &ListenOptions,
+        acceptor: Arc<dyn LinkAcceptor>,
+    ) -> io::Result<Address> {
+        let (reply, answer) = sync_channel(1);
+        let request = ListenRequest {
+            address: address.clone(),
+            options: options.clone(),
+            acceptor,
+            reply,
+        };
+        self.handles[0]
+            .post(ShardMessage::Listen(Box::new(request)))
+            .map_err(|_| io::Error::other("the shard has stopped or its mailbox is full"))?;
+        answer.recv_timeout(LISTEN_WAIT).map_err(|_| io::Error::from(io::ErrorKind::TimedOut))?
+    }
+
+    /// Closes every listener; connections stay.
+    pub fn unlisten(&self) {
+        for handle in self.handles.iter() {
+            // A stopped shard has closed its listeners already.
+            drop(handle.post(ShardMessage::Unlisten));
+        }
+    }
+
+    /// Says goodbye on every link, flushes, closes, and ends the threads, at the latest after
+    /// `within`. Blocks; not for use on a shard.
+    ///
+    /// # Errors
+    ///
+    /// The first driver failure that ended a shard early.
+    pub fn stop(&self, within: Duration) -> io::Result<()> {
+        let mut threads = self.threads.lock().unwrap_or_else(PoisonError::into_inner);
+        for handle in self.handles.iter() {
+            let mut message = ShardMessage::Stop { within };
+            // A full mailbox drains by itself; a closed one means that the thread has ended.
+            while let Err(back) = handle.post(message) {
+                if threads.get(handle.index()).is_none_or(JoinHandle::is_finished) {
+                    break;
+                }
+                message = back;
+                std::thread::yield_now();
+            }
+        }
+        let mut first = Ok(());
+        for thread in threads.drain(..) {
+            let outcome = thread.join().unwrap_or_else(|_| Err(io::Error::other("shard panicked")));
+            if first.is_ok() {
+                first = outcome;
+            }
+        }
+        first
+    }
+}
+
+impl Drop for ShardSet {
+    fn drop(&mut self) {
+        if let Err(error) = self.stop(Duration::from_secs(1)) {
+            tracing::warn!(%error, "shard.failed");
+        }
+    }
+}
+
+impl fmt::Debug for ShardSet {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ShardSet")
+            .field("shards", &self.handles.len())
+            .field("io", &self.io)
+            .finish_non_exhaustive()
+    }
+}
+
+/// A thread that is making its driver.
+struct Starting {
+    thread: JoinHandle<io::Result<()>>,
+    handle: Receiver<io::Result<ShardHandle>>,
+    peers: SyncSender<Arc<[ShardHandle]>>,
+}
+
+impl Starting {
+    fn spawn(
+        kind: IoKind,
+        index: usize,
+        core: Option<usize>,
+        config: &ShardSetConfig,
+        telemetry: &Arc<Telemetry>,
+    ) -> Result<Self, StartError> {
+        let (handle_tx, handle) = sync_channel(1);
+        let (peers, peers_rx) = sync_channel(1);
+        let config = config.clone();
+        let telemetry = Arc::clone(telemetry);
+        let body = move || {
+            if let Some(core) = core
+                && let Err(error) = ringmain_reactor::pin_current_thread(core)
+            {
+                tracing::warn!(shard = index, core, %error, "shard.unpinned");
+            }
+            match kind {
+                IoKind::Uring => {
+                    let driver = Uring::new(&config.driver);
+                    run(driver, index, &config, telemetry, &handle_tx, &peers_rx)
+                }
+                _ => {
+                    let driver = Epoll::new(&config.driver);
+                    run(driver, index, &config, telemetry, &handle_tx, &peers_rx)
+                }
+            }
+        };
+        let thread = std::thread::Builder::new()
+            .name(format!("ringmain-shard-{index}"))
+            .spawn(body)
+            .map_err(|source| StartError::Shard { shard: index, source })?;
+        Ok(Self { thread, handle, peers })
+    }
+}
+
+fn run<R: Reactor>(
+    driver: io::Result<R>,
+    index: usize,
+    config: &ShardSetConfig,
+    telemetry: Arc<Telemetry>,
+    handle_tx: &SyncSender<io::Result<ShardHandle>>,
+    peers: &Receiver<Arc<[ShardHandle]>>,
+) -> io::Result<()> {
+    let gone = || io::Error::other("the set was dropped while it started");
+    let reactor = match driver {
+        Ok(reactor) => reactor,
+        Err(error) => {
+            handle_tx.send(Err(error)).map_err(|_| gone())?;
+            return Ok(());
+        }
+    };
+    let (sender, receiver) = mailbox::channel(config.mailbox_max, reactor.waker());
+    handle_tx.send(Ok(ShardHandle::new(index, sender))).map_err(|_| gone())?;
+    let Ok(handles) = peers.recv() else { return Ok(()) };
+    let exec = Executor::new(receiver.doorbell());
+    let ctx =
+        ShardCtx::new(index, reactor.io(), reactor.now(), exec.handle(), telemetry, handles);
+    Shard::new(reactor, ctx, exec, receiver, config.socket.clone()).run()
+}

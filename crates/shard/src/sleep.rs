@@ -1,0 +1,71 @@
+//! Waiting for a point in time inside a shard task.
+
+use std::future::Future;
+use std::pin::Pin;
+use std::task::{Context, Poll, Waker};
+use std::time::Instant;
+
+use ringmain_reactor::timer::TimerKey;
+use slab::Slab;
+
+use crate::ctx::{ShardCtx, TimerTarget};
+
+/// Wakers of sleeping tasks, by the index that their timer carries.
+#[derive(Debug, Default)]
+pub(crate) struct Sleepers(Slab<Option<Waker>>);
+
+impl Sleepers {
+    pub(crate) fn wake(&mut self, index: u32) {
+        if let Some(waker) = self.0.get_mut(index as usize).and_then(Option::take) {
+            waker.wake();
+        }
+    }
+}
+
+/// Completes at its deadline; made by [`ShardCtx::sleep_until`]. Dropping it cancels the timer.
+pub struct Sleep {
+    ctx: ShardCtx,
+    deadline: Instant,
+    armed: Option<(usize, TimerKey)>,
+}
+
+impl Sleep {
+    pub(crate) const fn new(ctx: ShardCtx, deadline: Instant) -> Self {
+        Self { ctx, deadline, armed: None }
+    }
+}
+
+impl Future for Sleep {
+    type Output = ();
+
+    fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<()> {
+        if self.ctx.now() >= self.deadline {
+            return Poll::Ready(());
+        }
+        let waker = Some(cx.waker().clone());
+        if let Some((index, _)) = self.armed {
+            self.ctx.sleepers().borrow_mut().0[index] = waker;
+        } else {
+            let index = self.ctx.sleepers().borrow_mut().0.insert(waker);
+            let target = TimerTarget::Sleeper(u32::try_from(index).unwrap_or(u32::MAX));
+            let key = self.ctx.timers().borrow_mut().insert(self.deadline, target);
+            self.armed = Some((index, key));
+        }
+        Poll::Pending
+    }
+}
+
+impl Drop for Sleep {
+    fn drop(&mut self) {
+        if let Some((index, key)) = self.armed.take() {
+            self.ctx.timers().borrow_mut().cancel(key);
+            self.ctx.sleepers().borrow_mut().0.remove(index);
+        }
+    }
+}
+
+impl std::fmt::Debug for Sleep {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Sleep").field("deadline", &self.deadline).finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,95 @@
+//! What the producer of a stream may know without asking the shard that owns it.
+
+use std::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
+use std::task::Waker;
+
+use crossbeam_utils::CachePadded;
+
+use crate::wakers::SharedWaker;
+
+const STOPPED: u32 = 1;
+const KILLED: u32 = 2;
+const CLOSED: u32 = 4;
+
+/// Shared state of one stream's sending side: cancel flags and bytes that wait.
+///
+/// Written by the owning shard, read by producers on any thread with one load. Bytes are counted
+/// from the push until they are in the link's out-buffer or dropped, so the count returns to zero
+/// on every exit.
+#[derive(Debug, Default)]
+pub struct StreamCell {
+    flags: CachePadded<AtomicU32>,
+    buffered_bytes: AtomicUsize,
+    /// The task that waits for room.
+    sender: SharedWaker,
+    /// The task that waits for a cancel.
+    canceller: SharedWaker,
+}
+
+impl StreamCell {
+    /// The peer asked to finish early (also set by a kill).
+    pub fn is_stopped(&self) -> bool {
+        self.flags.load(Ordering::Acquire) & (STOPPED | KILLED) != 0
+    }
+
+    /// The peer dropped the stream, or its connection is gone.
+    pub fn is_killed(&self) -> bool {
+        self.flags.load(Ordering::Acquire) & KILLED != 0
+    }
+
+    /// The stream has ended; nothing more can be sent.
+    pub fn is_closed(&self) -> bool {
+        self.flags.load(Ordering::Acquire) & CLOSED != 0
+    }
+
+    /// Raises the stop flag and wakes whoever waits for a cancel.
+    pub fn set_stopped(&self) {
+        self.raise(STOPPED);
+    }
+
+    /// Raises the kill flag; wakes whoever waits for a cancel or for room.
+    pub fn set_killed(&self) {
+        self.raise(STOPPED | KILLED);
+    }
+
+    /// Marks the stream as ended; wakes whoever waits for room.
+    pub fn set_closed(&self) {
+        self.raise(CLOSED);
+    }
+
+    /// Bytes pushed and not yet in the link's out-buffer.
+    pub fn buffered_bytes(&self) -> usize {
+        self.buffered_bytes.load(Ordering::Acquire)
+    }
+
+    /// Adds `bytes` unless that would pass `max`; an empty queue takes one message of any size.
+    ///
+    /// Producers of one stream may call it from several threads.
+    pub fn try_enter_queue(&self, bytes: usize, max: usize) -> bool {
+        let enter = |now: usize| (now == 0 || now + bytes <= max).then_some(now + bytes);
+        self.buffered_bytes.fetch_update(Ordering::AcqRel, Ordering::Acquire, enter).is_ok()
+    }
+
+    /// Takes `bytes` off and wakes the producer that waits for room.
+    pub fn left_queue(&self, bytes: usize) {
+        let before = self.buffered_bytes.fetch_sub(bytes, Ordering::AcqRel);
+        assert!(before >= bytes, "more bytes left the queue than entered it");
+        self.sender.wake();
+    }
+
+    /// Registers the task that waits for room; check the condition again afterwards.
+    pub fn register_sender(&self, waker: &Waker) {
+        self.sender.register(waker);
+    }
+
+    /// Registers the task that waits for a stop or kill; check the flags again afterwards.
+    pub fn register_canceller(&self, waker: &Waker) {
+        self.canceller.register(waker);
+    }
+
+    fn raise(&self, flags: u32) {
+        self.flags.fetch_or(flags, Ordering::AcqRel);
+        self.canceller.wake();
+        self.sender.wake();
+    }
+}

@@ -1,0 +1,155 @@
+//! Process-wide limits on running and waiting requests.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+
+use ringmain_shard::SharedWaker;
+
+/// What the process may do with one more request.
+#[derive(Debug)]
+pub(crate) enum Admitted {
+    /// Call the handler now.
+    Run(Permit),
+    /// Wait for a slot.
+    Wait(Waiting),
+    /// Refuse, naming the limit.
+    Refuse(&'static str),
+}
+
+/// Counts of all shards together. One fetch-and-add per request and exit, none per token.
+#[derive(Debug)]
+pub(crate) struct Admission {
+    concurrency_max: usize,
+    queue_max: usize,
+    running: AtomicUsize,
+    waiting: AtomicUsize,
+    draining: AtomicBool,
+    /// Told when a slot is free and when nothing is left.
+    freed: Box<dyn Fn() + Send + Sync>,
+    quiet: SharedWaker,
+}
+
+impl Admission {
+    pub(crate) fn new(
+        concurrency_max: usize,
+        queue_max: usize,
+        freed: impl Fn() + Send + Sync + 'static,
+    ) -> Arc<Self> {
+        Arc::new(Self {
+            concurrency_max,
+            queue_max,
+            running: AtomicUsize::new(0),
+            waiting: AtomicUsize::new(0),
+            draining: AtomicBool::new(false),
+            freed: Box::new(freed),
+            quiet: SharedWaker::default(),
+        })
+    }
+
+    /// Takes a slot or a place in the queue. A newcomer never overtakes those who wait.
+    pub(crate) fn admit(self: &Arc<Self>) -> Admitted {
+        if self.waiting.load(Ordering::SeqCst) == 0
+            && let Some(permit) = self.try_run()
+        {
+            return Admitted::Run(permit);
+        }
+        if enter(&self.waiting, self.queue_max) {
+            return Admitted::Wait(Waiting(Arc::clone(self)));
+        }
+        Admitted::Refuse(if self.queue_max == 0 { "concurrency_max" } else { "queue_max" })
+    }
+
+    /// Takes a slot if one is free.
+    pub(crate) fn try_run(self: &Arc<Self>) -> Option<Permit> {
+        enter(&self.running, self.concurrency_max).then(|| Permit(Arc::clone(self)))
+    }
+
+    pub(crate) fn set_draining(&self) {
+        self.draining.store(true, Ordering::SeqCst);
+    }
+
+    pub(crate) fn is_draining(&self) -> bool {
+        self.draining.load(Ordering::SeqCst)
+    }
+
+    /// Requests running and waiting.
+    pub(crate) fn in_flight(&self) -> usize {
+        self.running.load(Ordering::SeqCst) + self.waiting.load(Ordering::SeqCst)
+    }
+
+    pub(crate) fn running(&self) -> usize {
+        self.running.load(Ordering::SeqCst)
+    }
+
+    pub(crate) fn waiting(&self) -> usize {
+        self.waiting.load(Ordering::SeqCst)
+    }
+
+    /// Woken each time a request leaves.
+    pub(crate) const fn quiet(&self) -> &SharedWaker {
+        &self.quiet
+    }
+}
+
+fn enter(count: &AtomicUsize, max: usize) -> bool {
+    let enter = |now: usize| (now < max).then_some(now + 1);
+    count.fetch_update(Ordering::SeqCst, Ordering::SeqCst, enter).is_ok()
+}
+
+/// One handler slot; free again when dropped, on whatever thread the handler ended.
+#[derive(Debug)]
+pub(crate) struct Permit(Arc<Admission>);
+
+impl Drop for Permit {
+    fn drop(&mut self) {
+        self.0.running.fetch_sub(1, Ordering::SeqCst);
+        if self.0.waiting.load(Ordering::SeqCst) > 0 {
+            (self.0.freed)();
+        }
+        self.0.quiet.wake();
+    }
+}
+
+/// One place in the queue.
+#[derive(Debug)]
+pub(crate) struct Waiting(Arc<Admission>);
+
+impl Drop for Waiting {
+    fn drop(&mut self) {
+        self.0.waiting.fetch_sub(1, Ordering::SeqCst);
+        self.0.quiet.wake();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn limits_hold_and_come_back() {
+        let freed = Arc::new(AtomicUsize::new(0));
+        let count = Arc::clone(&freed);
+        let admission = Admission::new(1, 1, move || {
+            count.fetch_add(1, Ordering::SeqCst);
+        });
+        let Admitted::Run(running) = admission.admit() else { panic!("a slot is free") };
+        let Admitted::Wait(waiting) = admission.admit() else { panic!("the queue has room") };
+        assert!(matches!(admission.admit(), Admitted::Refuse("queue_max")));
+        drop(running);
+        assert_eq!(freed.load(Ordering::SeqCst), 1, "the waiting request hears of the slot");
+        assert!(
+            matches!(admission.admit(), Admitted::Refuse(_)),
+            "a newcomer does not overtake the one that waits"
+        );
+        let permit = admission.try_run();
+        drop(waiting);
+        drop(permit);
+        assert_eq!(admission.in_flight(), 0);
+    }
+
+    #[test]
+    fn without_a_queue_the_slots_are_the_limit() {
+        let admission = Admission::new(0, 0, || {});
+        assert!(matches!(admission.admit(), Admitted::Refuse("concurrency_max")));
+    }
+}

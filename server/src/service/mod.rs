@@ -1,0 +1,59 @@
+//! Handlers behind one face, so that dispatch knows one kind.
+
+mod finish;
+mod local;
+#[cfg(feature = "tokio")]
+mod remote;
+
+use std::any::Any;
+use std::sync::Arc;
+
+use bytes::Bytes;
+use ringmain_shard::{SharedInbox, ShardCtx, StreamCell};
+
+use crate::admission::Permit;
+use crate::request::{Context, RequestHead};
+use crate::sink::StreamKey;
+
+pub use self::local::{LocalHandler, LocalInput};
+pub(crate) use self::local::LocalService;
+#[cfg(feature = "tokio")]
+pub use self::remote::{Handler, Input};
+#[cfg(feature = "tokio")]
+pub(crate) use self::remote::RemoteService;
+
+/// One endpoint's handler on one shard.
+pub(crate) trait Service {
+    /// Calls the handler; must not block.
+    fn start(&self, start: Start<'_>) -> Started;
+}
+
+/// What a handler is started with.
+pub(crate) struct Start<'a> {
+    pub(crate) ctx: &'a ShardCtx,
+    pub(crate) key: StreamKey,
+    pub(crate) head: RequestHead,
+    pub(crate) data: Bytes,
+    pub(crate) context: Context,
+    pub(crate) cell: Arc<StreamCell>,
+    pub(crate) permit: Permit,
+    pub(crate) sink_bytes_max: usize,
+}
+
+/// A handler that has been called.
+pub(crate) struct Started {
+    pub(crate) running: Running,
+    /// Where further input goes if the handler is not on the shard.
+    pub(crate) input: Option<Arc<SharedInbox>>,
+}
+
+/// Keeps a handler running; dropping it drops the handler.
+pub(crate) struct Running {
+    _task: Box<dyn Any>,
+}
+
+impl Running {
+    pub(crate) fn new(task: impl Any) -> Self {
+        Self { _task: Box::new(task) }
+    }
+}

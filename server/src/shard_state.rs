@@ -1,0 +1,186 @@
+//! What the links of one server share on one shard.
+
+use std::cell::{Cell, RefCell};
+use std::collections::VecDeque;
+use std::rc::Rc;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
+
+use ringmain_codec::{EndpointId, InstanceId, Priority};
+use ringmain_shard::{ShardCtx, ShardHandle, ShardSignal};
+use ringmain_telemetry::Gauge;
+use rustc_hash::FxHashMap;
+
+use crate::admission::Admission;
+use crate::config::ServerConfig;
+use crate::role::with_server_link;
+use crate::service::Service;
+use crate::sink::StreamKey;
+
+/// How often a shard with waiting requests looks for a free slot by itself, in case a signal met
+/// a full mailbox.
+const RECHECK: Duration = Duration::from_millis(50);
+
+/// What all shards of one server share.
+pub(crate) struct ServerShared {
+    pub(crate) config: ServerConfig,
+    pub(crate) instance: InstanceId,
+    pub(crate) admission: Arc<Admission>,
+    pub(crate) queues: Arc<Queues>,
+}
+
+/// Which shards have requests waiting, so that a freed slot finds one.
+pub(crate) struct Queues {
+    server: u64,
+    handles: Arc<[ShardHandle]>,
+    waiting: Box<[AtomicUsize]>,
+    next: AtomicUsize,
+}
+
+impl Queues {
+    pub(crate) fn new(server: u64, handles: Arc<[ShardHandle]>) -> Arc<Self> {
+        let waiting = handles.iter().map(|_| AtomicUsize::new(0)).collect();
+        Arc::new(Self { server, handles, waiting, next: AtomicUsize::new(0) })
+    }
+
+    /// Tells the next shard that has a request waiting, in turn.
+    pub(crate) fn slot_freed(self: &Arc<Self>) {
+        let shards = self.handles.len();
+        let first = self.next.fetch_add(1, Ordering::Relaxed);
+        let index = (0..shards)
+            .map(|offset| first.wrapping_add(offset) % shards)
+            .find(|&index| self.waiting[index].load(Ordering::SeqCst) > 0);
+        if let Some(index) = index {
+            // A full mailbox is made up for by that shard's own re-check.
+            drop(self.handles[index].signal(Arc::clone(self) as Arc<dyn ShardSignal>));
+        }
+    }
+}
+
+impl ShardSignal for Queues {
+    fn signalled(self: Arc<Self>, ctx: &ShardCtx) {
+        if let Some(shard) = Servers::on(ctx).find(self.server) {
+            shard.call_waiting(ctx);
+        }
+    }
+}
+
+/// The servers of one shard, by their number.
+#[derive(Default)]
+struct Servers(RefCell<FxHashMap<u64, Rc<ServerShard>>>);
+
+impl Servers {
+    fn on(ctx: &ShardCtx) -> Rc<Self> {
+        ctx.extension(Self::default)
+    }
+
+    fn find(&self, server: u64) -> Option<Rc<ServerShard>> {
+        self.0.borrow().get(&server).cloned()
+    }
+}
+
+/// Endpoint table, queue and budgets of one server on one shard.
+pub(crate) struct ServerShard {
+    shared: Arc<ServerShared>,
+    services: RefCell<FxHashMap<EndpointId, Rc<dyn Service>>>,
+    by_name: RefCell<FxHashMap<Box<str>, EndpointId>>,
+    queue: RefCell<[VecDeque<StreamKey>; 3]>,
+    rechecking: Cell<bool>,
+    reassembly_bytes: Cell<usize>,
+}
+
+impl ServerShard {
+    /// The server's state on this shard, made on first use.
+    pub(crate) fn on(ctx: &ShardCtx, shared: &Arc<ServerShared>) -> Rc<Self> {
+        let servers = Servers::on(ctx);
+        let mut servers = servers.0.borrow_mut();
+        let made = servers.entry(shared.queues.server).or_insert_with(|| {
+            Rc::new(Self {
+                shared: Arc::clone(shared),
+                services: RefCell::default(),
+                by_name: RefCell::default(),
+                queue: RefCell::default(),
+                rechecking: Cell::new(false),
+                reassembly_bytes: Cell::new(0),
+            })
+        });
+        Rc::clone(made)
+    }
+
+    pub(crate) fn config(&self) -> &ServerConfig {
+        &self.shared.config
+    }
+
+    pub(crate) fn admission(&self) -> &Arc<Admission> {
+        &self.shared.admission
+    }
+
+    pub(crate) fn serve(&self, endpoint: EndpointId, service: Rc<dyn Service>) {
+        self.by_name.borrow_mut().insert(endpoint.as_str().into(), endpoint.clone());
+        self.services.borrow_mut().insert(endpoint, service);
+    }
+
+    pub(crate) fn withdraw(&self, endpoint: &EndpointId) {
+        self.by_name.borrow_mut().remove(endpoint.as_str());
+        self.services.borrow_mut().remove(endpoint);
+    }
+
+    pub(crate) fn find(&self, name: &str) -> Option<(EndpointId, Rc<dyn Service>)> {
+        let endpoint = self.by_name.borrow().get(name)?.clone();
+        let service = Rc::clone(self.services.borrow().get(&endpoint)?);
+        Some((endpoint, service))
+    }
+
+    /// Takes `bytes` from the shard's reassembly budget.
+    pub(crate) fn reserve(&self, ctx: &ShardCtx, bytes: usize) -> bool {
+        let after = self.reassembly_bytes.get() + bytes;
+        if after > self.config().reassembly_bytes_max {
+            return false;
+        }
+        self.reassembly_bytes.set(after);
+        ctx.cells().gauge_add(Gauge::ReassemblyBytes, bytes as u64);
+        true
+    }
+
+    pub(crate) fn unreserve(&self, ctx: &ShardCtx, bytes: usize) {
+        if bytes > 0 {
+            self.reassembly_bytes.set(self.reassembly_bytes.get() - bytes);
+            ctx.cells().gauge_sub(Gauge::ReassemblyBytes, bytes as u64);
+        }
+    }
+
+    /// Puts a request into the queue; its place was taken from the process-wide limit.
+    pub(crate) fn enqueue(self: &Rc<Self>, ctx: &ShardCtx, key: StreamKey, priority: Priority) {
+        self.queue.borrow_mut()[priority as usize].push_back(key);
+        self.shared.queues.waiting[ctx.index()].fetch_add(1, Ordering::SeqCst);
+        if !self.rechecking.replace(true) {
+            let this = Rc::clone(self);
+            let ctx2 = ctx.clone();
+            ctx.spawn(async move {
+                while this.has_waiting() {
+                    this.call_waiting(&ctx2);
+                    ctx2.sleep_until(ctx2.now() + RECHECK).await;
+                }
+                this.rechecking.set(false);
+            })
+            .detach();
+        }
+    }
+
+    fn has_waiting(&self) -> bool {
+        self.queue.borrow().iter().any(|class| !class.is_empty())
+    }
+
+    /// Calls waiting requests, highest class first, while slots are free.
+    fn call_waiting(&self, ctx: &ShardCtx) {
+        while self.has_waiting() {
+            let Some(permit) = self.admission().try_run() else { return };
+            let next = self.queue.borrow_mut().iter_mut().find_map(VecDeque::pop_front);
+            let Some(key) = next else { return };
+            self.shared.queues.waiting[ctx.index()].fetch_sub(1, Ordering::SeqCst);
+            // A request that has gone meanwhile gives its permit back as it is dropped here.
+            with_server_link(ctx, key, |link, role| role.call_waiting(ctx, link, key, permit));
+        }
+    }
+}

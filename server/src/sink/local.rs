@@ -1,0 +1,159 @@
+//! The sink of a handler that runs on the shard.
+
+use std::fmt;
+use std::future::poll_fn;
+use std::sync::Arc;
+use std::task::{Context, Poll};
+
+use bytes::Bytes;
+use ringmain_codec::{StreamHandle, TrySend};
+use ringmain_shard::{LinkKey, ShardCtx, StreamCell};
+use ringmain_telemetry::Counter;
+
+use super::{StreamKey, deliver, refusal, sink_error};
+use crate::error::SinkError;
+use crate::role::ServerLink;
+use crate::step::StepSink;
+
+/// Sends tokens from a task on the stream's own shard.
+///
+/// A send copies the token once, into the link's out-buffer, and returns; it waits only while the
+/// caller's credit is used up and `sink_bytes_max` bytes wait already. No allocation, lock or
+/// syscall per token.
+pub struct LocalSink {
+    ctx: ShardCtx,
+    key: StreamKey,
+    cell: Arc<StreamCell>,
+    sink_bytes_max: usize,
+}
+
+impl LocalSink {
+    pub(crate) const fn new(
+        ctx: ShardCtx,
+        key: StreamKey,
+        cell: Arc<StreamCell>,
+        sink_bytes_max: usize,
+    ) -> Self {
+        Self { ctx, key, cell, sink_bytes_max }
+    }
+
+    /// Sends one message. Cancel-safe: a send dropped while it waits has sent nothing.
+    ///
+    /// # Errors
+    ///
+    /// The caller dropped the stream, the stream has ended, or the message is too large.
+    pub async fn send(&mut self, message: &[u8]) -> Result<(), SinkError> {
+        poll_fn(|cx| self.poll_send(cx, message)).await
+    }
+
+    /// [`send`](Self::send) for hand-written futures.
+    ///
+    /// # Errors
+    ///
+    /// See [`send`](Self::send).
+    pub fn poll_send(
+        &mut self,
+        cx: &mut Context<'_>,
+        message: &[u8],
+    ) -> Poll<Result<(), SinkError>> {
+        match self.try_send(message) {
+            Ok(true) => Poll::Ready(Ok(())),
+            Err(error) => Poll::Ready(Err(error)),
+            Ok(false) => {
+                self.cell.register_sender(cx.waker());
+                match self.try_send(message) {
+                    Ok(false) => Poll::Pending,
+                    done => Poll::Ready(done.map(|_| ())),
+                }
+            }
+        }
+    }
+
+    /// Sends one message if it need not wait; false if it would.
+    ///
+    /// # Errors
+    ///
+    /// See [`send`](Self::send).
+    pub fn try_send(&mut self, message: &[u8]) -> Result<bool, SinkError> {
+        if let Some(error) = refusal(&self.cell) {
+            return Err(error);
+        }
+        let StreamKey { link, stream } = self.key;
+        let cell = &self.cell;
+        let max = self.sink_bytes_max;
+        let sent = self.ctx.with_link(link, |link, _| {
+            if cell.buffered_bytes() == 0
+                && link.try_send(stream, message).map_err(sink_error)? == TrySend::Written
+            {
+                return Ok(true);
+            }
+            if !cell.try_enter_queue(message.len(), max) {
+                return Ok(false);
+            }
+            deliver(link, stream, cell, message).map(|()| true)
+        });
+        match sent.unwrap_or(Err(SinkError::Closed)) {
+            Ok(true) => {
+                self.ctx.count(Counter::TokensSent, 1);
+                Ok(true)
+            }
+            Ok(false) => {
+                self.ctx.count(Counter::SinkFull, 1);
+                Ok(false)
+            }
+            error => error,
+        }
+    }
+
+    /// Sends one piece of a longer message as a frame of its own, if it need not wait; false if
+    /// it would. The pieces of a message must add up to `message_len`, and no other send may come
+    /// between them. This is how a relay forwards without putting messages together.
+    ///
+    /// # Errors
+    ///
+    /// See [`send`](Self::send).
+    pub fn try_send_fragment(
+        &mut self,
+        fragment: &[u8],
+        message_len: u32,
+        message_end: bool,
+    ) -> Result<bool, SinkError> {
+        if let Some(error) = refusal(&self.cell) {
+            return Err(error);
+        }
+        let StreamKey { link, stream } = self.key;
+        let sent = self.ctx.with_link(link, |link, _| {
+            link.try_send_fragment(stream, fragment, message_len, message_end).map_err(sink_error)
+        });
+        Ok(sent.unwrap_or(Err(SinkError::Closed))? == TrySend::Written)
+    }
+
+    /// Attaches a pair to the terminal, for example a usage record. Kept until the handler ends.
+    pub fn add_trailer(&mut self, key: impl Into<Bytes>, value: impl Into<Bytes>) {
+        let StreamKey { link, stream } = self.key;
+        let pair = (key.into(), value.into());
+        self.ctx.with_link(link, |_, role| ServerLink::of(role).add_trailer(stream, pair));
+    }
+
+    /// A handle with which an engine thread pushes this stream's tokens through a
+    /// [`StepWriter`](crate::StepWriter) while the handler waits.
+    pub fn step_sink(&self) -> StepSink {
+        StepSink::new(
+            self.ctx.handles()[self.ctx.index()].clone(),
+            self.key,
+            Arc::clone(&self.cell),
+            self.sink_bytes_max,
+        )
+    }
+
+    /// The link and stream this sink writes to.
+    pub const fn target(&self) -> (LinkKey, StreamHandle) {
+        (self.key.link, self.key.stream)
+    }
+}
+
+impl fmt::Debug for LocalSink {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("LocalSink").field("key", &self.key).finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,158 @@
+//! The engine thread's end of all its streams.
+
+use std::fmt;
+use std::sync::Arc;
+
+use crossbeam_queue::ArrayQueue;
+use ringmain_shard::{ShardHandle, ShardWork};
+
+use super::batch::{Batch, Record, RecordKind};
+use super::sink::StepSink;
+
+/// Arenas per shard that wait for reuse; a writer more than this far ahead allocates.
+const ARENAS_MAX: usize = 64;
+
+/// What became of a pushed token.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Push {
+    /// It leaves with the next flush.
+    Queued,
+    /// The caller's credit is used up and `sink_bytes_max` bytes wait: the token was not taken.
+    /// The engine decides: hold it, pause the stream, or drop the stream.
+    Full,
+    /// It leaves with the next flush, and the caller has asked to finish early.
+    Stopped,
+    /// Not taken: the caller dropped the stream.
+    Killed,
+    /// Not taken: the stream has ended.
+    Closed,
+}
+
+/// What a flush did.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct FlushReport {
+    /// Batches handed to shards.
+    pub handed_over: usize,
+    /// Batches that a full mailbox refused; they stay and go first with the next flush.
+    pub refused: usize,
+}
+
+/// Pushes tokens of many streams, then hands each shard its part in one piece.
+///
+/// For an engine that produces one token for every running stream per forward pass: one copy per
+/// token into an arena, one mailbox item per shard per step, one send per link. Neither
+/// [`push`](Self::push) nor [`flush`](Self::flush) ever blocks or, once the arenas have grown,
+/// allocates. One writer belongs to one thread at a time; order is kept per writer.
+#[derive(Default)]
+pub struct StepWriter {
+    lanes: Vec<Lane>,
+    batches_refused: u64,
+}
+
+struct Lane {
+    shard: ShardHandle,
+    current: Box<Batch>,
+    refused: Option<Box<dyn ShardWork>>,
+    home: Arc<ArrayQueue<Box<Batch>>>,
+}
+
+impl StepWriter {
+    /// A writer without streams; lanes to shards open as sinks of them are first used.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Adds one token of one stream to the step. Copies it; never blocks.
+    pub fn push(&mut self, sink: &StepSink, token: &[u8]) -> Push {
+        if sink.cell.is_killed() {
+            return Push::Killed;
+        }
+        if sink.cell.is_closed() {
+            return Push::Closed;
+        }
+        let Ok(len) = u32::try_from(token.len()) else { return Push::Full };
+        if !sink.cell.try_enter_queue(token.len(), sink.sink_bytes_max) {
+            return Push::Full;
+        }
+        let batch = &mut self.lane(sink).current;
+        batch.bytes.extend_from_slice(token);
+        batch.records.push(Record { key: sink.key, kind: RecordKind::Token { len } });
+        if sink.cell.is_stopped() { Push::Stopped } else { Push::Queued }
+    }
+
+    /// Ends a stream after what was pushed for it; its handler's
+    /// [`finished`](StepSink::finished) completes once the shard has it all.
+    pub fn end(&mut self, sink: &StepSink) {
+        let batch = &mut self.lane(sink).current;
+        batch.records.push(Record { key: sink.key, kind: RecordKind::End });
+    }
+
+    /// Hands everything pushed since the last flush to the shards: one item per shard.
+    ///
+    /// What a full mailbox refuses stays, in order, and is counted.
+    pub fn flush(&mut self) -> FlushReport {
+        let mut report = FlushReport::default();
+        for lane in &mut self.lanes {
+            lane.flush(&mut report);
+        }
+        self.batches_refused += report.refused as u64;
+        report
+    }
+
+    /// Batches that a full mailbox refused so far.
+    pub const fn batches_refused(&self) -> u64 {
+        self.batches_refused
+    }
+
+    fn lane(&mut self, sink: &StepSink) -> &mut Lane {
+        let index = sink.shard.index();
+        let known = self.lanes.iter().position(|lane| lane.shard.index() == index);
+        let at = known.unwrap_or_else(|| {
+            self.lanes.push(Lane::new(sink.shard.clone()));
+            self.lanes.len() - 1
+        });
+        &mut self.lanes[at]
+    }
+}
+
+impl Lane {
+    fn new(shard: ShardHandle) -> Self {
+        let home = Arc::new(ArrayQueue::new(ARENAS_MAX));
+        Self { shard, current: Batch::new(Arc::clone(&home)), refused: None, home }
+    }
+
+    fn flush(&mut self, report: &mut FlushReport) {
+        if let Some(work) = self.refused.take() {
+            match self.shard.run(work) {
+                Ok(()) => report.handed_over += 1,
+                Err(work) => {
+                    // What is new stays behind what was refused, so order holds.
+                    self.refused = Some(work);
+                    report.refused += 1;
+                    return;
+                }
+            }
+        }
+        if self.current.records.is_empty() {
+            return;
+        }
+        let fresh = self.home.pop().unwrap_or_else(|| Batch::new(Arc::clone(&self.home)));
+        let full = std::mem::replace(&mut self.current, fresh);
+        match self.shard.run(full) {
+            Ok(()) => report.handed_over += 1,
+            Err(work) => {
+                self.refused = Some(work);
+                report.refused += 1;
+            }
+        }
+    }
+}
+
+impl fmt::Debug for StepWriter {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("StepWriter")
+            .field("lanes", &self.lanes.len())
+            .field("batches_refused", &self.batches_refused)
+            .finish_non_exhaustive()
+    }
+}
