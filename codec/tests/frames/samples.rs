@@ -54,38 +54,7 @@ pub(crate) fn each_sample(mut check: impl FnMut(Sample<'_>)) {
         });
     }
     let stream = StreamId::new(0x0102_0305);
-    for (name, frame) in [
-        ("accept", Frame::Accept(Accept)),
-        ("stop", Frame::Stop(Stop)),
-        ("kill", Frame::Kill(Kill)),
-        ("credit_stream", Frame::Credit(Credit { bytes: 32_768 })),
-        ("data", Frame::Data(Data::whole(b"token"))),
-        ("data_empty_message", Frame::Data(Data::whole(b""))),
-        (
-            "data_first",
-            Frame::Data(Data {
-                more: true,
-                total: Some(7),
-                ..Data::whole(b"tok")
-            }),
-        ),
-        (
-            "data_middle",
-            Frame::Data(Data {
-                more: true,
-                ..Data::whole(b"en")
-            }),
-        ),
-        (
-            "data_end_request",
-            Frame::Data(Data {
-                end_request: true,
-                ..Data::whole(b"en")
-            }),
-        ),
-        ("data_end_of_request", Frame::Data(Data::END_OF_REQUEST)),
-        ("end", Frame::End(End::of(Status::Ok))),
-    ] {
+    for (name, frame) in stream_frames() {
         check(Sample {
             name,
             stream,
@@ -124,6 +93,41 @@ pub(crate) fn each_sample(mut check: impl FnMut(Sample<'_>)) {
             frame,
         });
     }
+}
+
+fn stream_frames() -> [(&'static str, Frame<'static>); 11] {
+    [
+        ("accept", Frame::Accept(Accept)),
+        ("stop", Frame::Stop(Stop)),
+        ("kill", Frame::Kill(Kill)),
+        ("credit_stream", Frame::Credit(Credit { bytes: 32_768 })),
+        ("data", Frame::Data(Data::whole(b"token"))),
+        ("data_empty_message", Frame::Data(Data::whole(b""))),
+        (
+            "data_first",
+            Frame::Data(Data {
+                more: true,
+                total: Some(7),
+                ..Data::whole(b"tok")
+            }),
+        ),
+        (
+            "data_middle",
+            Frame::Data(Data {
+                more: true,
+                ..Data::whole(b"en")
+            }),
+        ),
+        (
+            "data_end_request",
+            Frame::Data(Data {
+                end_request: true,
+                ..Data::whole(b"en")
+            }),
+        ),
+        ("data_end_of_request", Frame::Data(Data::END_OF_REQUEST)),
+        ("end", Frame::End(End::of(Status::Ok))),
+    ]
 }
 
 fn connection_frames() -> [(&'static str, Frame<'static>); 7] {
