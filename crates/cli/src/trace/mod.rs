@@ -1,0 +1,139 @@
+//! Traces of production traffic: when requests arrived and how long they were.
+//!
+//! Two public formats are known, told apart by their content: the CSV of the Azure LLM inference
+//! traces and the JSON lines of the Mooncake traces. Both become the same list of arrivals.
+
+mod azure;
+mod moment;
+mod mooncake;
+#[cfg(test)]
+mod tests;
+
+use std::fmt;
+use std::path::Path;
+use std::time::Duration;
+
+use anyhow::{Context, bail};
+
+/// One request of a trace.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct TraceRequest {
+    /// When it arrived, counted from the first arrival of the trace.
+    pub(crate) at: Duration,
+    pub(crate) prompt_tokens: u32,
+    pub(crate) generated_tokens: u32,
+}
+
+/// The formats that are understood.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Format {
+    /// A header, then one line for each request: time of arrival, prompt tokens, generated tokens.
+    AzureCsv,
+    /// One JSON object a line, with a time of arrival in milliseconds.
+    MooncakeJsonl,
+}
+
+impl Format {
+    /// Tells the format by the first line that is not blank.
+    fn detect(text: &str) -> Option<Self> {
+        let first = text
+            .lines()
+            .find(|line| !line.trim().is_empty())?
+            .trim_start();
+        if first.starts_with('{') {
+            Some(Self::MooncakeJsonl)
+        } else if azure::is_header(first) {
+            Some(Self::AzureCsv)
+        } else {
+            None
+        }
+    }
+}
+
+impl fmt::Display for Format {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::AzureCsv => "Azure LLM inference trace (CSV)",
+            Self::MooncakeJsonl => "Mooncake trace (JSON lines)",
+        })
+    }
+}
+
+/// A trace in order of arrival, with at least one request.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Trace {
+    pub(crate) format: Format,
+    pub(crate) requests: Vec<TraceRequest>,
+}
+
+impl Trace {
+    /// Reads and parses a trace file.
+    pub(crate) fn load(path: &Path) -> anyhow::Result<Self> {
+        let text = std::fs::read_to_string(path)
+            .with_context(|| format!("cannot read the trace {}", path.display()))?;
+        Self::parse(&text).with_context(|| format!("in the trace {}", path.display()))
+    }
+
+    /// Parses a trace of either format.
+    ///
+    /// # Errors
+    /// Names the line, counted from 1, and what was expected there.
+    pub(crate) fn parse(text: &str) -> anyhow::Result<Self> {
+        // A byte order mark is no part of the first column's name.
+        let text = text.strip_prefix('\u{feff}').unwrap_or(text);
+        let Some(format) = Format::detect(text) else {
+            bail!(
+                "neither an Azure LLM trace (a CSV whose header names {}) nor a Mooncake trace \
+                 (lines of JSON objects)",
+                azure::COLUMNS.join(", ")
+            );
+        };
+        let arrivals = match format {
+            Format::AzureCsv => azure::parse(text)?,
+            Format::MooncakeJsonl => mooncake::parse(text)?,
+        };
+        if arrivals.is_empty() {
+            bail!("the trace has no requests");
+        }
+        Ok(Self {
+            format,
+            requests: in_order(arrivals),
+        })
+    }
+
+    /// From the first arrival to the last.
+    pub(crate) fn span(&self) -> Duration {
+        self.requests
+            .last()
+            .map_or(Duration::ZERO, |request| request.at)
+    }
+
+    /// Tokens that the trace's answers have together.
+    pub(crate) fn generated_tokens(&self) -> u64 {
+        self.requests
+            .iter()
+            .map(|request| u64::from(request.generated_tokens))
+            .sum()
+    }
+}
+
+/// Sorts by arrival, keeping the order of lines where arrivals are equal, and counts from the first.
+fn in_order(mut arrivals: Vec<TraceRequest>) -> Vec<TraceRequest> {
+    arrivals.sort_by_key(|arrival| arrival.at);
+    let first = arrivals
+        .first()
+        .map_or(Duration::ZERO, |arrival| arrival.at);
+    for arrival in &mut arrivals {
+        arrival.at -= first;
+    }
+    arrivals
+}
+
+/// The lines that hold something, with their numbers counted from 1.
+fn numbered_lines(text: &str) -> impl Iterator<Item = (usize, &str)> {
+    let numbered = text
+        .lines()
+        .enumerate()
+        .map(|(index, line)| (index + 1, line.trim()));
+    numbered.filter(|(_, line)| !line.is_empty())
+}
