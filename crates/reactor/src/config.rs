@@ -89,6 +89,9 @@ pub struct DriverConfig {
     pub idle: IdlePolicy,
     /// Pause before accepting again after the process ran out of descriptors or memory.
     pub accept_backoff: Duration,
+    /// How long a closed socket stays while the peer has not acknowledged what was sent; 0 closes
+    /// at once, which may throw that away.
+    pub linger: Duration,
     /// How long dropping a driver waits for operations the kernel still holds.
     pub shutdown_wait: Duration,
     /// Wake by message to the ring where the kernel can; else always by eventfd.
@@ -109,6 +112,7 @@ impl DriverConfig {
             cq_entries: 16_384,
             idle: IdlePolicy::default(),
             accept_backoff: Duration::from_millis(100),
+            linger: Duration::from_secs(1),
             shutdown_wait: Duration::from_secs(1),
             msg_ring: true,
         }

@@ -1,7 +1,7 @@
 //! Making and naming sockets, shared by the drivers that have a kernel.
 
 use std::io;
-use std::os::fd::{AsFd, OwnedFd};
+use std::os::fd::{AsFd, AsRawFd, OwnedFd};
 use std::os::unix::fs::FileTypeExt;
 use std::path::Path;
 
@@ -74,6 +74,20 @@ pub(crate) fn adopt(fd: &OwnedFd, options: &SocketOptions) -> io::Result<()> {
     let socket = SockRef::from(fd);
     socket.set_nonblocking(true)?;
     apply(&socket, options)
+}
+
+/// Whether a TCP socket has bytes that its peer has not acknowledged.
+///
+/// A Unix socket never has: what was sent is in the peer's queue.
+pub(crate) fn has_unsent(fd: &OwnedFd) -> bool {
+    let mut bytes: libc::c_int = 0;
+    // SAFETY: the request stores one `c_int` during the call.
+    let result = unsafe { libc::ioctl(fd.as_raw_fd(), libc::TIOCOUTQ, &raw mut bytes) };
+    result == 0
+        && bytes > 0
+        && SockRef::from(fd)
+            .domain()
+            .is_ok_and(|domain| domain != Domain::UNIX)
 }
 
 fn new_socket(address: &Address) -> io::Result<Socket> {

@@ -46,6 +46,8 @@ io_stats! {
     connects,
     /// Dials that failed.
     connects_failed,
+    /// Closes that waited for the peer to take the last bytes.
+    lingers,
     /// Sends started by `send`.
     sends,
     /// Sends that the kernel took in part and that were continued.
