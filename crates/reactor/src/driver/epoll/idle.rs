@@ -7,6 +7,9 @@ use crate::config::IdlePolicy;
 /// Mean of the gaps between turns with events, as a moving average over about this many.
 const GAPS: u32 = 8;
 
+/// Longest spin without a chance for the caller to look at its own queues.
+const SLICE: Duration = Duration::from_micros(100);
+
 #[derive(Debug)]
 pub(super) struct Idle {
     policy: IdlePolicy,
@@ -40,12 +43,17 @@ impl Idle {
     pub(super) fn spin_budget(&self) -> Option<Duration> {
         match self.policy {
             IdlePolicy::Park => None,
-            IdlePolicy::Spin => Some(Duration::MAX),
+            IdlePolicy::Spin => Some(SLICE),
             IdlePolicy::Adaptive { .. } => {
                 let spin = self.spin();
                 (self.mean_gap < spin).then_some(spin)
             }
         }
+    }
+
+    /// Whether a spin that found nothing may be followed by a wait.
+    pub(super) fn may_park(&self) -> bool {
+        self.policy != IdlePolicy::Spin
     }
 
     fn spin(&self) -> Duration {
@@ -89,7 +97,7 @@ mod tests {
         for (policy, budget) in [
             (IdlePolicy::Park, None),
             (adaptive_off, None),
-            (IdlePolicy::Spin, Some(Duration::MAX)),
+            (IdlePolicy::Spin, Some(SLICE)),
         ] {
             let mut idle = Idle::new(policy);
             let now = Instant::now();

@@ -10,7 +10,7 @@ use rustix::event::epoll::EventFlags;
 use socket2::SockRef;
 
 use self::idle::Idle;
-use self::slot::{Entry, Outgoing, Socket, Table, WAKE_TOKEN};
+use self::slot::{Entry, Outgoing, Phase, Socket, Table, WAKE_TOKEN};
 use self::wait::Selector;
 use super::pool::Pool;
 use crate::address::Address;
@@ -22,6 +22,7 @@ use crate::wake::{Waker, new_eventfd};
 use crate::{IoKind, socket};
 
 mod accept;
+mod close;
 mod idle;
 mod receive;
 mod slot;
@@ -48,6 +49,8 @@ pub struct Epoll {
     starved: VecDeque<SocketId>,
     /// Listeners out of descriptors or memory, not watched until then.
     backed_off: Vec<(ListenerId, Instant)>,
+    /// Closed sockets whose peers have not taken everything yet, and when that ends.
+    lingers: VecDeque<(Instant, SocketId)>,
     door: Arc<OwnedFd>,
     idle: Idle,
     now: Instant,
@@ -81,6 +84,7 @@ impl Epoll {
             changed: Vec::new(),
             starved: VecDeque::new(),
             backed_off: Vec::new(),
+            lingers: VecDeque::new(),
             door,
             idle: Idle::new(config.idle),
             now: Instant::now(),
@@ -183,7 +187,7 @@ impl Reactor for Epoll {
     fn adopt(&mut self, fd: OwnedFd, options: &SocketOptions) -> io::Result<SocketId> {
         self.check_room()?;
         socket::adopt(&fd, options)?;
-        self.register(Socket::new(fd, false))
+        self.register(Socket::new(fd, Phase::Open))
     }
 
     fn connect(&mut self, address: &Address, options: &SocketOptions) -> io::Result<SocketId> {
@@ -194,12 +198,12 @@ impl Reactor for Epoll {
         self.stats.syscalls += 1;
         match SockRef::from(&fd).connect(&target) {
             Ok(()) => {
-                let id = self.register(Socket::new(fd, false))?;
+                let id = self.register(Socket::new(fd, Phase::Open))?;
                 self.push(Event::Connected { socket: id });
                 Ok(id)
             }
             Err(error) if error.raw_os_error() == Some(libc::EINPROGRESS) => {
-                self.register(Socket::new(fd, true))
+                self.register(Socket::new(fd, Phase::Connecting))
             }
             Err(error) => {
                 let (index, generation) = self.table.insert(Entry::Gone);
@@ -215,6 +219,9 @@ impl Reactor for Epoll {
         let Some(slot) = self.table.socket(socket) else {
             return;
         };
+        if slot.phase == Phase::Lingering {
+            return;
+        }
         assert!(!slot.sending, "a send of {socket:?} is in flight already");
         slot.sending = true;
         slot.outgoing = Some(Outgoing { buf, taken: 0 });
@@ -223,15 +230,7 @@ impl Reactor for Epoll {
     }
 
     fn close(&mut self, socket: SocketId) {
-        let Some(slot) = self.retire(socket) else {
-            return;
-        };
-        let buf = slot.outgoing.map(|outgoing| outgoing.buf);
-        self.hang_up(
-            &slot.fd,
-            buf.is_none() && slot.receiving && !slot.connecting,
-        );
-        self.push(Event::Closed { socket, buf });
+        self.start_close(socket);
     }
 
     fn poll_fd(&mut self, fd: OwnedFd) -> io::Result<PollId> {

@@ -1,21 +1,14 @@
 //! Receiving into buffers of the pool.
 
-use std::os::fd::OwnedFd;
-
 use rustix::io::Errno;
-use rustix::net::{RecvFlags, Shutdown, recv, shutdown};
+use rustix::net::{RecvFlags, recv};
 
 use super::Epoll;
+use super::slot::Phase;
 use crate::event::{Event, RecvBuf, SocketId};
 
 /// Most buffers one socket fills in one turn, so that a fast peer cannot hold up the others.
 const READS_PER_SOCKET_MAX: usize = 4;
-
-/// Most calls a close makes to discard input.
-const DISCARDS_MAX: usize = 64;
-
-/// Input discarded by one of these calls.
-const DISCARD_BYTES: usize = 16 * 1024;
 
 impl Epoll {
     /// Reads what a socket has, until it has no more or had its share of the turn.
@@ -25,6 +18,10 @@ impl Epoll {
             let Some(socket) = self.table.socket(id) else {
                 return;
             };
+            if socket.phase == Phase::Lingering {
+                self.go_on_lingering(id);
+                return;
+            }
             let read_before = round == 0 && socket.read_turn == self.turn;
             if !socket.receiving || socket.paused || read_before {
                 return;
@@ -78,6 +75,7 @@ impl Epoll {
         let Some(index) = self.pool.lend() else {
             unreachable!("the buffer was just filled")
         };
+        self.pool.report(&mut self.stats);
         self.stats.recvs += 1;
         self.stats.recv_bytes += len as u64;
         let buf = RecvBuf {
@@ -101,6 +99,7 @@ impl Epoll {
 
     pub(super) fn take_back(&mut self, buf: &RecvBuf) {
         self.pool.take_back(buf.index);
+        self.pool.report(&mut self.stats);
         let quota = self.config.recv_quota();
         let Some(socket) = self.table.socket(buf.owner) else {
             return;
@@ -110,25 +109,5 @@ impl Epoll {
             socket.paused = false;
             self.note_change(buf.owner);
         }
-    }
-
-    /// Ends a connection such that the peer still gets what was sent.
-    ///
-    /// TCP answers a close with unread input by a reset, which destroys data on its way to the
-    /// peer; so input is discarded first, as far as it has come. The shutdown says goodbye even
-    /// when another process (a fork) holds a copy of the descriptor.
-    pub(super) fn hang_up(&mut self, fd: &OwnedFd, discard: bool) {
-        let mut scratch = [0; DISCARD_BYTES];
-        for _ in 0..if discard { DISCARDS_MAX } else { 0 } {
-            self.stats.syscalls += 1;
-            // On TCP, TRUNC drops the bytes without copying them.
-            match recv(fd, &mut scratch, RecvFlags::DONTWAIT | RecvFlags::TRUNC) {
-                Ok((_, DISCARD_BYTES..)) | Err(Errno::INTR) => {}
-                Ok(_) | Err(_) => break,
-            }
-        }
-        self.stats.syscalls += 2;
-        // It fails where the connection is gone already.
-        shutdown(fd, Shutdown::Write).ok();
     }
 }

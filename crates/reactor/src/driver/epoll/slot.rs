@@ -23,10 +23,19 @@ pub(super) enum Entry {
     Poll(OwnedFd),
 }
 
+/// Where a socket stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Phase {
+    Connecting,
+    Open,
+    /// Closed by its owner; the peer has not taken everything yet.
+    Lingering,
+}
+
 #[derive(Debug)]
 pub(super) struct Socket {
     pub(super) fd: OwnedFd,
-    pub(super) connecting: bool,
+    pub(super) phase: Phase,
     /// Neither the end of the stream nor an error was reported yet.
     pub(super) receiving: bool,
     /// In [`Epoll::starved`](super::Epoll): readable, but no buffer was free.
@@ -54,10 +63,10 @@ pub(super) struct Outgoing {
 }
 
 impl Socket {
-    pub(super) fn new(fd: OwnedFd, connecting: bool) -> Self {
+    pub(super) fn new(fd: OwnedFd, phase: Phase) -> Self {
         Self {
             fd,
-            connecting,
+            phase,
             receiving: true,
             starved: false,
             paused: false,
@@ -73,8 +82,10 @@ impl Socket {
     /// What the kernel should watch now; `None` = nothing, which means not registered at all,
     /// since a registered descriptor always reports errors and hang-ups.
     pub(super) fn wanted(&self, exhausted: bool) -> Option<EventFlags> {
-        if self.connecting {
-            return Some(EventFlags::OUT);
+        match self.phase {
+            Phase::Connecting => return Some(EventFlags::OUT),
+            Phase::Lingering => return Some(EventFlags::IN),
+            Phase::Open => {}
         }
         let mut flags = EventFlags::empty();
         let blocked = self.paused || (self.starved && exhausted);

@@ -8,7 +8,7 @@ use rustix::net::sockopt::socket_error;
 use rustix::net::{SendFlags, send};
 
 use super::Epoll;
-use super::slot::Socket;
+use super::slot::{Phase, Socket};
 use crate::event::{Event, SocketId};
 
 impl Epoll {
@@ -17,7 +17,7 @@ impl Epoll {
         let Some(socket) = self.table.socket(id) else {
             return;
         };
-        if socket.connecting {
+        if socket.phase != Phase::Open {
             return;
         }
         let mut syscalls = 0;
@@ -58,7 +58,7 @@ impl Epoll {
             Ok(Err(error)) | Err(error) => Err(io::Error::from(error)),
         };
         let Err(error) = outcome else {
-            socket.connecting = false;
+            socket.phase = Phase::Open;
             let has_outgoing = socket.outgoing.is_some();
             self.note_change(id);
             self.push(Event::Connected { socket: id });

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use rustix::event::epoll::EventFlags;
 
 use super::Epoll;
-use super::slot::{Entry, WAKE_TOKEN, parts};
+use super::slot::{Entry, Phase, WAKE_TOKEN, parts};
 use crate::event::{Event, ListenerId, PollId, SocketId};
 
 impl Epoll {
@@ -30,7 +30,7 @@ impl Epoll {
             self.idle.note_event(self.now);
         }
         self.resume_listeners();
-        self.pool.report(&mut self.stats);
+        self.end_lingers();
         Ok(())
     }
 
@@ -64,7 +64,8 @@ impl Epoll {
 
     fn await_ready(&mut self, until: Option<Instant>) -> io::Result<usize> {
         let resume = self.backed_off.iter().map(|&(_, resume_at)| resume_at);
-        let deadline = resume.chain(until).min();
+        let linger = self.lingers.front().map(|&(due, _)| due);
+        let deadline = resume.chain(until).chain(linger).min();
         let has_work = !self.events.is_empty()
             || (!self.starved.is_empty() && !self.pool.is_exhausted())
             || deadline.is_some_and(|deadline| deadline <= self.now);
@@ -86,6 +87,9 @@ impl Epoll {
                 }
             }
             self.stats.spins_missed += 1;
+            if !self.idle.may_park() {
+                return Ok(0);
+            }
         }
         let timeout = deadline.map(|deadline| deadline.saturating_duration_since(now));
         if timeout.is_none_or(|timeout| !timeout.is_zero()) {
@@ -158,7 +162,7 @@ impl Epoll {
             return;
         };
         let broken = flags.intersects(EventFlags::ERR | EventFlags::HUP);
-        if socket.connecting {
+        if socket.phase == Phase::Connecting {
             self.finish_connect(id);
             return;
         }

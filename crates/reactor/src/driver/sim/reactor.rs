@@ -127,6 +127,7 @@ impl SimReactor {
                 let Some(index) = self.pool.lend() else {
                     unreachable!("a buffer was free")
                 };
+                self.pool.report(&mut self.stats);
                 self.stats.recvs += 1;
                 self.stats.recv_bytes += len as u64;
                 let buf = RecvBuf {
@@ -218,6 +219,7 @@ impl Reactor for SimReactor {
 
     fn recycle(&mut self, buf: RecvBuf) {
         self.pool.take_back(buf.index);
+        self.pool.report(&mut self.stats);
         let world = &mut *self.world.borrow_mut();
         let quota = world.config.driver.recv_quota();
         let node = &mut world.nodes[self.node];
@@ -253,7 +255,6 @@ impl Reactor for SimReactor {
         let node = &mut world.nodes[self.node];
         node.until = until;
         node.exhausted = self.pool.is_exhausted();
-        self.pool.report(&mut self.stats);
         Ok(())
     }
 
