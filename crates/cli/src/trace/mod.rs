@@ -9,7 +9,6 @@ mod mooncake;
 #[cfg(test)]
 mod tests;
 
-use std::fmt;
 use std::path::Path;
 use std::time::Duration;
 
@@ -26,7 +25,7 @@ pub(crate) struct TraceRequest {
 
 /// The formats that are understood.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Format {
+enum Format {
     /// A header, then one line for each request: time of arrival, prompt tokens, generated tokens.
     AzureCsv,
     /// One JSON object a line, with a time of arrival in milliseconds.
@@ -50,19 +49,9 @@ impl Format {
     }
 }
 
-impl fmt::Display for Format {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::AzureCsv => "Azure LLM inference trace (CSV)",
-            Self::MooncakeJsonl => "Mooncake trace (JSON lines)",
-        })
-    }
-}
-
 /// A trace in order of arrival, with at least one request.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Trace {
-    pub(crate) format: Format,
     pub(crate) requests: Vec<TraceRequest>,
 }
 
@@ -96,24 +85,8 @@ impl Trace {
             bail!("the trace has no requests");
         }
         Ok(Self {
-            format,
             requests: in_order(arrivals),
         })
-    }
-
-    /// From the first arrival to the last.
-    pub(crate) fn span(&self) -> Duration {
-        self.requests
-            .last()
-            .map_or(Duration::ZERO, |request| request.at)
-    }
-
-    /// Tokens that the trace's answers have together.
-    pub(crate) fn generated_tokens(&self) -> u64 {
-        self.requests
-            .iter()
-            .map(|request| u64::from(request.generated_tokens))
-            .sum()
     }
 }
 

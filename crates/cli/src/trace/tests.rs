@@ -24,7 +24,6 @@ fn request(at: Duration, prompt_tokens: u32) -> TraceRequest {
 #[test]
 fn both_formats_become_arrivals_in_order() {
     let azure = Trace::parse(AZURE).unwrap();
-    assert_eq!(azure.format, Format::AzureCsv);
     assert_eq!(
         azure.requests,
         [
@@ -34,7 +33,6 @@ fn both_formats_become_arrivals_in_order() {
         ]
     );
     let mooncake = Trace::parse(MOONCAKE).unwrap();
-    assert_eq!(mooncake.format, Format::MooncakeJsonl);
     // Lines that arrive at once keep their order.
     assert_eq!(
         mooncake.requests,
@@ -43,10 +41,6 @@ fn both_formats_become_arrivals_in_order() {
             request(Duration::from_millis(13), 100),
             request(Duration::from_millis(13), 200),
         ]
-    );
-    assert_eq!(
-        (mooncake.span(), mooncake.generated_tokens()),
-        (Duration::from_millis(13), 60)
     );
 }
 
