@@ -39,6 +39,22 @@ pub(crate) fn capture(command: &mut Command) -> anyhow::Result<String> {
     String::from_utf8(output.stdout).with_context(|| format!("`{shown}` wrote no UTF-8"))
 }
 
+/// Runs a command and gives back what it wrote; a failure shows all of it.
+pub(crate) fn run_quietly(command: &mut Command) -> anyhow::Result<String> {
+    let shown = show(command);
+    say(&format!("$ {shown}"));
+    let output = command
+        .output()
+        .with_context(|| format!("cannot start `{shown}`"))?;
+    let mut written = String::from_utf8_lossy(&output.stdout).into_owned();
+    written.push_str(&String::from_utf8_lossy(&output.stderr));
+    if !output.status.success() {
+        say(&written);
+        bail!("`{shown}` ended with {}", output.status);
+    }
+    Ok(written)
+}
+
 /// Whether a command can be started and succeeds; nothing is shown.
 pub(crate) fn succeeds(command: &mut Command) -> bool {
     command

@@ -6,7 +6,7 @@ use anyhow::{Context as _, bail};
 use crate::context::Context;
 use crate::gate::Outcome;
 use crate::install::{Missing, system_program};
-use crate::process::{capture, run};
+use crate::process::{capture, run, run_quietly, say};
 
 #[cfg(test)]
 mod tests;
@@ -78,9 +78,22 @@ fn run_target(context: &Context, target: &str, program: &Path) -> anyhow::Result
     if seeds.is_dir() {
         command.arg(seeds);
     }
-    run(&mut command).with_context(|| {
-        format!("fuzz target {target} found a fault; its input is in codec/fuzz/artifacts/{target}")
-    })
+    let written = run_quietly(&mut command).with_context(|| {
+        let artifacts = format!("codec/fuzz/artifacts/{target}");
+        format!("fuzz target {target} found a fault; its input is in {artifacts}")
+    })?;
+    // libFuzzer ends with counts, between pages of hints that are of no use here.
+    let counts: Vec<&str> = written
+        .lines()
+        .filter_map(|line| line.strip_prefix("stat::"))
+        .collect();
+    if counts.is_empty() {
+        bail!("fuzz target {target} reported no counts: did it run at all?");
+    }
+    counts
+        .iter()
+        .for_each(|count| say(&format!("{target}: {count}")));
+    Ok(())
 }
 
 /// The `[[bin]]` names of the fuzz manifest, in its order.

@@ -40,6 +40,22 @@ fn uncited_clauses_are_noted_in_reading_order() {
 }
 
 #[test]
+fn citing_a_clause_cites_what_stands_below_it() {
+    let wire = "## 6 Credit\n6.2 **Window.**\n6.2.1 It grows.\n6.3 It ends.\n";
+    let cite = |code| brief(&check(&Tree::of(&[(SPEC, wire), ("codec/src/a.rs", code)])));
+    let uncited = |which| [format!("note {SPEC}: {which}")];
+    assert_eq!(
+        cite("// spec 6.2\n"),
+        uncited("1 of 4 clauses are cited nowhere: 6.3")
+    );
+    // A whole chapter is too much to have meant each clause of it.
+    assert_eq!(
+        cite("// spec 6\n"),
+        uncited("2 of 4 clauses are cited nowhere: 6.2.1, 6.3")
+    );
+}
+
+#[test]
 fn a_citation_of_nothing_fails() {
     let found = check_code("\n/// See spec 4.3.\n");
     assert!(
