@@ -15,6 +15,8 @@ pub(crate) struct Farewell {
     pub(crate) sent: bool,
     /// GOAWAY came from the peer.
     pub(crate) received: bool,
+    /// The last id that the first GOAWAY named: a later one must not name a higher (spec 8.2.2).
+    last_stream: Option<StreamId>,
     /// The GOAWAY to write.
     pub(crate) due: Option<Due>,
     /// `poll_failed` goes on at this slot.
@@ -39,8 +41,9 @@ impl<P: AsRef<[u8]>> Core<P> {
             self.state = State::Draining;
         }
         let message = cut_text(message, TEXT_BYTES_MAX);
+        let last_stream = self.last_taken();
         self.farewell.due = Some(Due {
-            last_stream: self.last_peer_id,
+            last_stream,
             status,
             message: message.to_owned(),
         });
@@ -61,12 +64,18 @@ impl<P: AsRef<[u8]>> Core<P> {
         );
         // A dialer that has not even sent HELLO has nobody to tell.
         let is_known = !(self.is_dialer() && self.greeting_due);
+        let last_stream = self.last_taken();
         self.farewell.due = (tells_peer && is_known).then(|| Due {
-            last_stream: self.last_peer_id,
+            last_stream,
             status: error.status(),
             message: error.name().to_owned(),
         });
         error
+    }
+
+    /// The last stream that this side takes, fixed by the first GOAWAY.
+    fn last_taken(&mut self) -> StreamId {
+        *self.farewell.last_stream.get_or_insert(self.last_peer_id)
     }
 
     /// The transport is gone: nothing more is written.

@@ -21,6 +21,8 @@ pub const FRAGMENT_BYTES_MAX: u16 = u16::MAX - 4;
 pub const WINDOW_BYTES_MIN: u32 = 128;
 /// Largest window, and most credit that may ever be outstanding on a stream or connection.
 pub const WINDOW_BYTES_MAX: u32 = 0x7fff_ffff;
+/// A grant below this counts as a frame that carries nothing: half of the smallest window.
+pub const CREDIT_BYTES_MIN: u32 = WINDOW_BYTES_MIN / 2;
 /// Longest message text of END and GOAWAY.
 pub const TEXT_BYTES_MAX: usize = 1024;
 /// Most bytes of metadata in OPEN or trailers in END, lengths included.

@@ -12,3 +12,5 @@ mod golden;
 mod names;
 mod properties;
 mod samples;
+mod specification;
+mod states;

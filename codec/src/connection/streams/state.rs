@@ -4,7 +4,7 @@ use std::time::Instant;
 
 use super::super::event::StreamHandle;
 use super::recv::RecvHalf;
-use super::send::SendHalf;
+use super::send::{SendHalf, Sending};
 use crate::{Priority, RequestId, Started, StreamId, TraceContext};
 
 /// Where a stream is in its life.
@@ -104,9 +104,9 @@ impl<P: AsRef<[u8]>> Stream<P> {
         matches!(self.phase, Phase::Open | Phase::Ending)
     }
 
-    /// Whether DATA from the peer is still for somebody.
+    /// Whether DATA from the peer is still for somebody: not once the stream is killed or over.
     pub(crate) fn takes_data(&self) -> bool {
-        self.phase == Phase::Open
+        self.phase == Phase::Open && self.send.sending != Sending::Killed
     }
 
     /// Whether a frame waits that needs no credit and is not behind the stream's own data.
