@@ -234,10 +234,11 @@ impl<P: AsRef<[u8]>> Core<P> {
         handle: StreamHandle,
         is_fragment: bool,
     ) -> Result<(), SendError> {
+        let is_closed = self.state == ConnectionState::Closed;
         let Some(stream) = self.streams.callers(handle) else {
             return Err(SendError::Gone);
         };
-        if stream.phase == Phase::Refused {
+        if stream.phase == Phase::Refused || is_closed {
             return Err(SendError::Gone);
         }
         let in_fragments = stream.send.fragments.is_some();

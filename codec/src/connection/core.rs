@@ -6,13 +6,14 @@ use std::time::Instant;
 use super::close::Farewell;
 use super::event::{ConnectionState, Event, PeerInfo, StreamHandle};
 use super::flood::Flood;
-use super::keepalive::Keepalive;
+use super::keepalive::{Keepalive, Overdue};
 use super::receive::Incoming;
 use super::stats::Stats;
 use super::streams::Streams;
 use super::streams::credit::{RecvAccount, SendAccount};
 use super::{Config, ConnectionError};
 use crate::StreamId;
+use crate::wire::WINDOW_BYTES_MAX;
 
 #[derive(Debug)]
 pub(crate) struct Core<P> {
@@ -62,8 +63,13 @@ pub(crate) struct Sending {
 }
 
 impl<P: AsRef<[u8]>> Core<P> {
-    pub(crate) fn new(config: Config, now: Instant) -> Self {
+    pub(crate) fn new(mut config: Config, now: Instant) -> Self {
         let limits = config.limits;
+        assert!(
+            limits.check().is_ok(),
+            "windows or fragment size out of the protocol's range"
+        );
+        config.stream_window_max = config.stream_window_max.min(WINDOW_BYTES_MAX);
         let keepalive = Keepalive::new(
             limits.keepalive_idle_ms,
             limits.keepalive_active_ms,
@@ -141,7 +147,6 @@ impl<P: AsRef<[u8]>> Core<P> {
     }
 
     pub(crate) fn handle_timeout(&mut self, now: Instant) -> Result<(), ConnectionError> {
-        use super::keepalive::Overdue;
         self.now = now;
         match self.state {
             ConnectionState::Closed => return Ok(()),

@@ -42,6 +42,12 @@ enum Rx {
     Skip { left: usize },
 }
 
+/// A header, and the total length behind it where there is one.
+struct Head {
+    header: Header,
+    total: Option<[u8; DATA_TOTAL_BYTES]>,
+}
+
 /// Keeps at most one frame head or one control frame, never a payload.
 #[derive(Debug)]
 pub(crate) struct Framer {
@@ -76,7 +82,8 @@ impl Framer {
         loop {
             match self.rx {
                 Rx::Head => {
-                    let Some((header, total)) = self.head(chunk, fragment_bytes_max, inspect)?
+                    let Some(Head { header, total }) =
+                        self.head(chunk, fragment_bytes_max, inspect)?
                     else {
                         return Ok(Step::NeedMore);
                     };
@@ -115,7 +122,7 @@ impl Framer {
         chunk: &mut &[u8],
         fragment_bytes_max: u16,
         inspect: Option<fn(&[u8]) -> Preamble>,
-    ) -> Result<Option<(Header, Option<[u8; DATA_TOTAL_BYTES]>)>, ConnectionError> {
+    ) -> Result<Option<Head>, ConnectionError> {
         if self.head_len == 0
             && inspect.is_none()
             && let Some((header, rest)) = Header::split_first(chunk)
@@ -123,7 +130,10 @@ impl Framer {
             let needs_total = check(header, fragment_bytes_max)?;
             if !needs_total {
                 *chunk = rest;
-                return Ok(Some((header, None)));
+                return Ok(Some(Head {
+                    header,
+                    total: None,
+                }));
             }
         }
         self.fill(chunk, HEADER_BYTES);
@@ -144,7 +154,7 @@ impl Framer {
             total = prefix.try_into().ok();
         }
         self.head_len = 0;
-        Ok(Some((header, total)))
+        Ok(Some(Head { header, total }))
     }
 
     /// Fills the head up to `len` bytes, as far as the chunk goes.

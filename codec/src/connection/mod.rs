@@ -25,6 +25,7 @@ mod out;
 mod params;
 mod receive;
 mod receive_data;
+mod receive_signal;
 mod stats;
 mod streams;
 mod transmit;
@@ -58,6 +59,9 @@ pub struct Connection<P> {
 
 impl<P: AsRef<[u8]>> Connection<P> {
     /// A connection on a transport that was just opened. A dialer has HELLO to transmit.
+    ///
+    /// # Panics
+    /// When `config.limits` is not what [`Limits::check`](crate::Limits::check) allows.
     pub fn new(config: Config, now: Instant) -> Self {
         Self {
             framer: Framer::new(),

@@ -7,11 +7,10 @@ use super::core::Core;
 use super::error::FloodKind;
 use super::event::{ConnectionState, Event, StreamHandle};
 use super::framer::{Body, Framer, Step};
-use super::streams::send::Sending;
 use super::streams::state::Phase;
 use crate::frame::{Accept, Credit, End, Goaway, Kill, Open, Ping, Pong, Stop};
-use crate::wire::{FrameKind, Header};
-use crate::{Started, Status, StreamId};
+use crate::wire::{CREDIT_BYTES_MIN, FrameKind, Header};
+use crate::{Started, StreamId};
 
 /// A DATA whose payload is being received.
 #[derive(Copy, Clone, Debug)]
@@ -213,110 +212,10 @@ impl<P: AsRef<[u8]>> Core<P> {
         Ok(Some(self.on_goaway(goaway)))
     }
 
-    fn on_end(
-        &mut self,
-        id: StreamId,
-        end: &End<'_>,
-    ) -> Result<Option<(StreamHandle, Started)>, ConnectionError> {
-        if !self.is_dialer() {
-            return Err(out_of_place(id, FrameKind::End));
-        }
-        let Some(slot) = self.find(id, FrameKind::End)? else {
-            return Ok(None);
-        };
-        self.flood.useful();
-        let stream = self.streams.at(slot);
-        let handle = stream.handle(slot);
-        match stream.phase {
-            Phase::Open => {
-                let started = if stream.accepted {
-                    Started::Yes
-                } else {
-                    rejected(end.status)
-                };
-                self.discard_queue(slot);
-                self.streams.remove(slot);
-                self.stats.streams_ended += 1;
-                Ok(Some((handle, started)))
-            }
-            Phase::Tombstone => {
-                self.streams.remove(slot);
-                Ok(None)
-            }
-            // The caller hears that GOAWAY refused it.
-            Phase::Refused => Ok(None),
-            Phase::Queued | Phase::Ending | Phase::Free => Err(out_of_place(id, FrameKind::End)),
-        }
-    }
-
-    fn on_accept(&mut self, id: StreamId) -> Result<Option<Event<'static>>, ConnectionError> {
-        if !self.is_dialer() {
-            return Err(out_of_place(id, FrameKind::Accept));
-        }
-        let Some(slot) = self.find(id, FrameKind::Accept)? else {
-            return Ok(None);
-        };
-        let stream = self.streams.at_mut(slot);
-        let handle = stream.handle(slot);
-        let repeated = std::mem::replace(&mut stream.accepted, true);
-        let is_open = stream.phase == Phase::Open;
-        self.flood_guard(repeated)?;
-        Ok((is_open && !repeated).then_some(Event::Accepted { stream: handle }))
-    }
-
-    fn on_stop(&mut self, id: StreamId) -> Result<Option<Event<'static>>, ConnectionError> {
-        if self.is_dialer() {
-            return Err(out_of_place(id, FrameKind::Stop));
-        }
-        let Some(slot) = self.find(id, FrameKind::Stop)? else {
-            return Ok(None);
-        };
-        let stream = self.streams.at_mut(slot);
-        let handle = stream.handle(slot);
-        let repeated = std::mem::replace(&mut stream.stopped, true);
-        let killed = stream.send.sending == Sending::Killed;
-        let tells = stream.phase == Phase::Open && !repeated && !killed;
-        self.flood_guard(repeated)?;
-        Ok(tells.then_some(Event::Stop { stream: handle }))
-    }
-
-    fn on_kill(
-        &mut self,
-        now: Instant,
-        id: StreamId,
-    ) -> Result<Option<Event<'static>>, ConnectionError> {
-        if self.is_dialer() {
-            return Err(out_of_place(id, FrameKind::Kill));
-        }
-        let Some(slot) = self.find(id, FrameKind::Kill)? else {
-            return Ok(None);
-        };
-        let stream = self.streams.at_mut(slot);
-        let handle = stream.handle(slot);
-        let repeated = stream.send.sending == Sending::Killed;
-        let (accepted, is_open) = (stream.accepted, stream.phase == Phase::Open);
-        self.flood_guard(repeated)?;
-        if repeated {
-            return Ok(None);
-        }
-        if !accepted {
-            self.stats.churned_streams += 1;
-            self.flood.churn(now)?;
-        }
-        self.discard_queue(slot);
-        let stream = self.streams.at_mut(slot);
-        stream.send.sending = Sending::Killed;
-        stream.send.wanted = 0;
-        stream.due.credit = false;
-        self.streams.ready.remove(slot);
-        self.streams.waiting.remove(slot);
-        // With the queue gone, an END behind it can be written.
-        self.streams.signal(slot);
-        self.stats.streams_killed += 1;
-        Ok(is_open.then_some(Event::Kill { stream: handle }))
-    }
-
     fn on_credit(&mut self, id: StreamId, bytes: u32) -> Result<(), ConnectionError> {
+        if bytes < CREDIT_BYTES_MIN {
+            self.flood_guard(true)?;
+        }
         if id == StreamId::CONNECTION {
             if !self.send.grant(bytes) {
                 return Err(ConnectionError::CreditOverflow { stream: id });
@@ -421,19 +320,4 @@ fn progress(body: Body<'_>, token: Token) -> Result<Progress<'_>, ConnectionErro
 
 pub(crate) fn out_of_place(stream: StreamId, kind: FrameKind) -> ConnectionError {
     ConnectionError::StreamState { stream, kind }
-}
-
-/// Whether a stream that ended without ACCEPT had started: a typed rejection says that it had not.
-fn rejected(status: Status) -> Started {
-    match status {
-        Status::Ok | Status::Application | Status::HandlerPanicked => Started::Yes,
-        Status::Overloaded
-        | Status::Draining
-        | Status::UnknownEndpoint
-        | Status::StaleInstance
-        | Status::Unauthorized
-        | Status::TooLarge
-        | Status::InvalidRequest => Started::No,
-        _ => Started::Unknown,
-    }
 }

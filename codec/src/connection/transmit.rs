@@ -314,13 +314,14 @@ impl<P: AsRef<[u8]>> Core<P> {
         stream.send.window.use_up(cost);
         stream.send.deficit -= i64::from(cost);
         stream.due.end_request &= !end_request;
-        let (has_data, accept) = (stream.has_data(), stream.due.accept);
+        let goes_on = stream.has_data() && stream.send.has_credit();
+        let accept = stream.due.accept;
         self.streams.sent.used += u64::from(cost);
         self.send.use_up(cost);
         if accept {
             self.imply_accept(slot);
         }
-        Ok(has_data)
+        Ok(goes_on)
     }
 
     /// Counts a frame that was written.

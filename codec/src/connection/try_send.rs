@@ -107,11 +107,8 @@ impl<P: AsRef<[u8]>> Core<P> {
 
     /// DATA was written: it says what ACCEPT would have said.
     pub(crate) fn imply_accept(&mut self, slot: u32) {
-        let stream = self.streams.at_mut(slot);
-        stream.due.accept = false;
-        if !stream.has_control() {
-            self.streams.control.remove(slot);
-        }
+        self.streams.at_mut(slot).due.accept = false;
+        self.streams.signal(slot);
     }
 
     /// Counts a written DATA.

@@ -221,11 +221,17 @@ impl<P: AsRef<[u8]>> Streams<P> {
         }
     }
 
-    /// Puts a stream in line for its control frames. Before OPEN is written they wait with it.
+    /// Puts a stream in line for its control frames, or takes it out when it has none any more.
+    /// Before OPEN is written they wait with it.
     pub(crate) fn signal(&mut self, slot: u32) {
         let stream = &self.slots[slot as usize];
-        if stream.phase != Phase::Queued && stream.has_control() {
+        if stream.phase == Phase::Queued {
+            return;
+        }
+        if stream.has_control() {
             self.control.push(slot);
+        } else {
+            self.control.remove(slot);
         }
     }
 
