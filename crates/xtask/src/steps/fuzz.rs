@@ -28,14 +28,11 @@ const FUZZ_RUSTFLAGS: [&str; 8] = [
 ];
 
 pub(super) fn fuzz(context: &Context) -> anyhow::Result<Outcome> {
-    if !context.has(FUZZ_MANIFEST) {
-        return Ok(Outcome::Skipped(format!("there is no {FUZZ_MANIFEST}")));
-    }
     // libFuzzer itself is C++, built from source.
     if let Err(Missing(reason)) = system_program("c++", "g++") {
         return Ok(Outcome::Skipped(reason));
     }
-    let manifest = fs::read_to_string(context.root.join(FUZZ_MANIFEST))?;
+    let manifest = fs::read_to_string(context.root.join(FUZZ_MANIFEST)).context(FUZZ_MANIFEST)?;
     let targets = target_names(&manifest)?;
     let host = host_triple(&capture(std::process::Command::new("rustc").arg("-vV"))?)?;
     let target_dir = context.target_dir.join("fuzz");
