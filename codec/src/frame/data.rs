@@ -31,18 +31,21 @@ impl DataHead {
     ///
     /// # Errors
     /// The rule that the header breaks, whatever the fragment size announced.
+    #[inline]
     pub fn from_header(header: Header) -> Result<Self, FrameError> {
         read_head(header).map_err(|reason| reason.within(FrameKind::Data))
     }
 
     /// Bytes of total length before the payload: 0 or 4.
     #[must_use]
+    #[inline]
     pub const fn prefix_len(self) -> usize {
         if self.has_total { DATA_TOTAL_BYTES } else { 0 }
     }
 
     /// What the frame costs of the stream's and of the connection's credit (spec 7.2).
     #[must_use]
+    #[inline]
     pub const fn cost(self) -> u32 {
         self.payload_len as u32 + DATA_FRAME_COST_BYTES
     }
@@ -59,6 +62,7 @@ impl DataHead {
         Ok(total)
     }
 
+    #[inline]
     const fn flags(self) -> u8 {
         let mut flags = 0;
         if self.more {
@@ -97,6 +101,7 @@ impl<'a> Data<'a> {
 
     /// One message in one frame.
     #[must_use]
+    #[inline]
     pub const fn whole(payload: &'a [u8]) -> Self {
         Self {
             more: false,
@@ -148,6 +153,7 @@ impl<'a> Data<'a> {
     ///
     /// # Errors
     /// No room, or a field that the receiver would refuse.
+    #[inline]
     pub fn encode(&self, stream: StreamId, out: &mut OutBuf<'_>) -> Result<(), EncodeError> {
         let within = |reason: Malformed| reason.within(Self::KIND);
         let len = self.encoded_len() - HEADER_BYTES;
@@ -172,6 +178,7 @@ impl<'a> Data<'a> {
 
     /// Bytes that [`Data::encode`] writes.
     #[must_use]
+    #[inline]
     pub const fn encoded_len(&self) -> usize {
         let prefix = if self.total.is_some() {
             DATA_TOTAL_BYTES
@@ -182,6 +189,7 @@ impl<'a> Data<'a> {
     }
 }
 
+#[inline]
 fn read_head(header: Header) -> Result<DataHead, Malformed> {
     let mut head = DataHead {
         more: header.has(Header::MORE),

@@ -208,6 +208,7 @@ fn check(kind: FrameKind, header: Header, body: &[u8]) -> Result<(), FrameError>
 
 /// The header for a body of `len` bytes; refuses a stream, flags or a length that the receiver
 /// would refuse.
+#[inline]
 fn outgoing(
     stream: StreamId,
     kind: FrameKind,

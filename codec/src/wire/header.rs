@@ -69,6 +69,7 @@ impl FrameKind {
 
     /// The flag bits that the kind defines.
     #[must_use]
+    #[inline]
     pub const fn flags_known(self) -> u8 {
         match self {
             Self::Open => Header::MORE | Header::END_REQUEST,
@@ -78,6 +79,7 @@ impl FrameKind {
     }
 
     /// Shortest and longest body. DATA is bounded by the negotiated fragment size instead.
+    #[inline]
     const fn body_bytes(self) -> (usize, usize) {
         match self {
             Self::Hello => (52, CONTROL_BODY_BYTES_MAX),
@@ -93,6 +95,7 @@ impl FrameKind {
     }
 
     /// On the connection, on a stream, or (CREDIT) on either.
+    #[inline]
     const fn allows(self, stream: StreamId) -> bool {
         let on_connection = stream.value() == 0;
         match self {
@@ -148,6 +151,7 @@ impl Header {
 
     /// Reads eight bytes.
     #[must_use]
+    #[inline]
     pub fn parse(bytes: &[u8; HEADER_BYTES]) -> Self {
         let raw: RawHeader = zerocopy::transmute!(*bytes);
         Self {
@@ -160,6 +164,7 @@ impl Header {
 
     /// Reads the first eight bytes of a slice and returns what follows; `None` if it has fewer.
     #[must_use]
+    #[inline]
     pub fn split_first(bytes: &[u8]) -> Option<(Self, &[u8])> {
         let (head, rest) = bytes.split_first_chunk()?;
         Some((Self::parse(head), rest))
@@ -167,6 +172,7 @@ impl Header {
 
     /// The eight bytes.
     #[must_use]
+    #[inline]
     pub fn encode(self) -> [u8; HEADER_BYTES] {
         let raw = RawHeader {
             stream_id: U32::new(self.stream.value()),
@@ -179,18 +185,21 @@ impl Header {
 
     /// The kind, if this version knows it.
     #[must_use]
+    #[inline]
     pub const fn frame_kind(self) -> Option<FrameKind> {
         FrameKind::from_code(self.kind)
     }
 
     /// Whether a receiver that does not know the kind skips the frame instead of closing.
     #[must_use]
+    #[inline]
     pub const fn is_optional(self) -> bool {
         self.kind & Self::KIND_OPTIONAL != 0
     }
 
     /// Whether all bits of `flag` are set.
     #[must_use]
+    #[inline]
     pub const fn has(self, flag: u8) -> bool {
         self.flags & flag == flag
     }
@@ -201,6 +210,7 @@ impl Header {
     ///
     /// # Errors
     /// The rule that the header breaks.
+    #[inline]
     pub fn check(self, kind: FrameKind, fragment_bytes_max: u16) -> Result<(), FrameError> {
         if !kind.allows(self.stream) || self.stream > StreamId::MAX {
             return Err(Malformed::Stream.within(kind));

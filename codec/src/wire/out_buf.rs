@@ -16,6 +16,7 @@ pub struct OutBuf<'a> {
 impl<'a> OutBuf<'a> {
     /// Appends to `bytes` until it is `limit` bytes long in all, or full.
     #[must_use]
+    #[inline]
     pub fn new(bytes: &'a mut Vec<u8>, limit: usize) -> Self {
         let limit = limit.min(bytes.capacity());
         let start = bytes.len();
@@ -28,12 +29,14 @@ impl<'a> OutBuf<'a> {
 
     /// Bytes that can still be written.
     #[must_use]
+    #[inline]
     pub fn remaining(&self) -> usize {
         self.limit.saturating_sub(self.bytes.len())
     }
 
     /// Bytes written through this `OutBuf`.
     #[must_use]
+    #[inline]
     pub fn written(&self) -> usize {
         self.bytes.len() - self.start
     }
@@ -48,11 +51,13 @@ impl<'a> OutBuf<'a> {
     ///
     /// # Errors
     /// [`EncodeError::NoRoom`]; nothing was written then.
+    #[inline]
     pub fn put(&mut self, frames: &[u8]) -> Result<(), EncodeError> {
         self.put_parts([frames])
     }
 
     /// Appends a header and the parts of its body, all or nothing.
+    #[inline]
     pub(crate) fn put_frame<const N: usize>(
         &mut self,
         header: Header,
@@ -70,6 +75,7 @@ impl<'a> OutBuf<'a> {
         self.put_parts(body)
     }
 
+    #[inline]
     fn put_parts<const N: usize>(&mut self, parts: [&[u8]; N]) -> Result<(), EncodeError> {
         let mut room = self.remaining();
         for part in parts {
