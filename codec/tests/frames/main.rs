@@ -8,6 +8,7 @@
 )]
 
 mod edges;
+mod fields;
 mod golden;
 mod names;
 mod properties;
