@@ -17,7 +17,6 @@ pub(crate) enum Admitted {
 }
 
 /// Counts of all shards together. One fetch-and-add per request and exit, none per token.
-#[derive(Debug)]
 pub(crate) struct Admission {
     concurrency_max: usize,
     queue_max: usize,
@@ -94,6 +93,15 @@ impl Admission {
 fn enter(count: &AtomicUsize, max: usize) -> bool {
     let enter = |now: usize| (now < max).then_some(now + 1);
     count.fetch_update(Ordering::SeqCst, Ordering::SeqCst, enter).is_ok()
+}
+
+impl std::fmt::Debug for Admission {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Admission")
+            .field("running", &self.running())
+            .field("waiting", &self.waiting())
+            .finish_non_exhaustive()
+    }
 }
 
 /// One handler slot; free again when dropped, on whatever thread the handler ended.

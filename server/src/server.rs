@@ -9,7 +9,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::task::{Context, Poll, Wake, Waker};
 use std::time::{Duration, Instant};
 
-use ringmain_codec::{Config, EndpointId, InstanceId, Limits, Role, Status};
+use ringmain_codec::{Config, EndpointId, InstanceId, Limits, Status};
 use ringmain_reactor::{Address, ListenOptions};
 use ringmain_shard::{LinkAcceptor, LinkRole, ShardCtx, ShardHandle, ShardSet};
 
@@ -131,7 +131,7 @@ impl Server {
             post(handle, move |ctx| {
                 work(ctx);
                 // The caller may have given up waiting.
-                drop(done.try_send(()));
+                let _abandoned = done.try_send(()).is_err();
             })?;
             wait.recv().map_err(|_| ServeError::Stopped)?;
         }
@@ -243,7 +243,7 @@ impl LinkAcceptor for Acceptor {
 
 fn link_config(config: &ServerConfig, instance: InstanceId) -> Config {
     let ms = |interval: Duration| u32::try_from(interval.as_millis()).unwrap_or(u32::MAX);
-    let mut link = Config::new(Role::Acceptor { instance });
+    let mut link = Config::acceptor(instance);
     link.limits = Limits {
         message_bytes_max: config.message_bytes_max,
         streams_max: config.streams_per_link_max,

@@ -80,12 +80,17 @@ impl Servers {
     }
 }
 
+/// A request's place in its shard's queue; empty once the request was called or has left.
+#[derive(Clone)]
+pub(crate) struct Ticket(Rc<Cell<Option<StreamKey>>>);
+
 /// Endpoint table, queue and budgets of one server on one shard.
 pub(crate) struct ServerShard {
     shared: Arc<ServerShared>,
     services: RefCell<FxHashMap<EndpointId, Rc<dyn Service>>>,
     by_name: RefCell<FxHashMap<Box<str>, EndpointId>>,
-    queue: RefCell<[VecDeque<StreamKey>; 3]>,
+    queue: RefCell<[VecDeque<Ticket>; 3]>,
+    left_queue: Cell<usize>,
     rechecking: Cell<bool>,
     reassembly_bytes: Cell<usize>,
 }
@@ -101,6 +106,7 @@ impl ServerShard {
                 services: RefCell::default(),
                 by_name: RefCell::default(),
                 queue: RefCell::default(),
+                left_queue: Cell::new(0),
                 rechecking: Cell::new(false),
                 reassembly_bytes: Cell::new(0),
             })
@@ -151,8 +157,14 @@ impl ServerShard {
     }
 
     /// Puts a request into the queue; its place was taken from the process-wide limit.
-    pub(crate) fn enqueue(self: &Rc<Self>, ctx: &ShardCtx, key: StreamKey, priority: Priority) {
-        self.queue.borrow_mut()[priority as usize].push_back(key);
+    pub(crate) fn enqueue(
+        self: &Rc<Self>,
+        ctx: &ShardCtx,
+        key: StreamKey,
+        priority: Priority,
+    ) -> Ticket {
+        let ticket = Ticket(Rc::new(Cell::new(Some(key))));
+        self.queue.borrow_mut()[priority as usize].push_back(ticket.clone());
         self.shared.queues.waiting[ctx.index()].fetch_add(1, Ordering::SeqCst);
         if !self.rechecking.replace(true) {
             let this = Rc::clone(self);
@@ -166,6 +178,25 @@ impl ServerShard {
             })
             .detach();
         }
+        ticket
+    }
+
+    /// A request leaves the queue before its turn. Its ticket stays until it is reached or until
+    /// half of the queue is such tickets, so that leaving costs the same however long the queue.
+    pub(crate) fn leave_queue(&self, ctx: &ShardCtx, ticket: &Ticket) {
+        if ticket.0.take().is_none() {
+            return;
+        }
+        self.shared.queues.waiting[ctx.index()].fetch_sub(1, Ordering::SeqCst);
+        self.left_queue.set(self.left_queue.get() + 1);
+        let mut queue = self.queue.borrow_mut();
+        let tickets: usize = queue.iter().map(VecDeque::len).sum();
+        if self.left_queue.get() * 2 > tickets {
+            for class in queue.iter_mut() {
+                class.retain(|ticket| ticket.0.get().is_some());
+            }
+            self.left_queue.set(0);
+        }
     }
 
     fn has_waiting(&self) -> bool {
@@ -177,7 +208,11 @@ impl ServerShard {
         while self.has_waiting() {
             let Some(permit) = self.admission().try_run() else { return };
             let next = self.queue.borrow_mut().iter_mut().find_map(VecDeque::pop_front);
-            let Some(key) = next else { return };
+            let Some(ticket) = next else { return };
+            let Some(key) = ticket.0.take() else {
+                self.left_queue.set(self.left_queue.get().saturating_sub(1));
+                continue;
+            };
             self.shared.queues.waiting[ctx.index()].fetch_sub(1, Ordering::SeqCst);
             // A request that has gone meanwhile gives its permit back as it is dropped here.
             with_server_link(ctx, key, |link, role| role.call_waiting(ctx, link, key, permit));

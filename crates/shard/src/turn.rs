@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
-use ringmain_codec::Status;
+use ringmain_codec::{ConnectionError, Status};
 use ringmain_reactor::exec::Executor;
 use ringmain_reactor::mailbox::Receiver;
 use ringmain_reactor::{Event, ListenerId, Reactor, SocketId, SocketOptions};
@@ -124,7 +124,7 @@ impl<R: Reactor> Shard<R> {
     fn wait_until(&mut self) -> Option<Instant> {
         let now = self.ctx.now();
         let busy = !self.exec.is_idle() || self.ctx.has_dirty();
-        if busy || !self.mailbox.prepare_park() {
+        if busy || !self.mailbox.prepare_park() || !self.exec.prepare_park() {
             self.ended = Some(now);
             return Some(now);
         }
@@ -314,8 +314,10 @@ impl<R: Reactor> Shard<R> {
 
     fn count_down(&self, down: &LinkDown) {
         if let LinkDown::Protocol(error) = down {
-            let counter = match error.status() {
-                Status::PeerUnresponsive => Counter::PeerUnresponsive,
+            let counter = match error {
+                ConnectionError::PeerUnresponsive => Counter::PeerUnresponsive,
+                ConnectionError::HandshakeTimeout => Counter::HandshakeTimeouts,
+                ConnectionError::Flood(_) => Counter::Floods,
                 _ => Counter::ProtocolErrors,
             };
             self.ctx.count(counter, 1);

@@ -18,6 +18,9 @@ use crate::error::{HandlerError, SinkError};
 use crate::shard_state::ServerShard;
 use crate::sink::{StreamKey, deliver};
 
+/// Why a message over the reassembly budget is refused.
+const NO_ROOM: &str = "no room to put the message together";
+
 /// Requests of one accepted link, by the slot of their stream.
 pub(crate) struct ServerLink {
     shard: Rc<ServerShard>,
@@ -65,6 +68,9 @@ impl ServerLink {
             ctx.cancel_timer(timer);
         }
         self.shard.unreserve(ctx, taken.reserved_bytes);
+        if let Phase::Waiting { ticket, .. } = &taken.phase {
+            self.shard.leave_queue(ctx, ticket);
+        }
         if let Some(input) = taken.shared_input.take() {
             input.close();
         }
@@ -139,17 +145,12 @@ impl ServerLink {
         if matches!(outcome, Outcome::Panicked) {
             ctx.count(Counter::HandlerPanics, 1);
         }
-        let pairs: Vec<(&[u8], &[u8])> =
-            taken.trailers.iter().map(|(key, value)| (&key[..], &value[..])).collect();
         let mut buf = Vec::new();
-        let trailers = if pairs.is_empty() {
+        let pairs = taken.trailers.iter().map(|(key, value)| (key, value));
+        let trailers = Metadata::encode_pairs(pairs, &mut buf).unwrap_or_else(|rule| {
+            tracing::warn!(%rule, "stream.trailers_dropped");
             Metadata::default()
-        } else {
-            Metadata::encode_pairs(&pairs, &mut buf).unwrap_or_else(|error| {
-                tracing::warn!(%error, "stream.trailers_dropped");
-                Metadata::default()
-            })
-        };
+        });
         link.end(stream, EndParams { message, trailers, ..EndParams::new(status) });
     }
 
@@ -197,6 +198,15 @@ impl ServerLink {
                     }
                 }
             }
+            Input::NoRoom(stream) => {
+                let end = EndParams {
+                    message: NO_ROOM,
+                    limit: Some("reassembly_bytes_max"),
+                    retry_after: Some(self.shard.config().retry_after),
+                    ..EndParams::new(Status::Overloaded)
+                };
+                self.abort(ctx, link, stream, end);
+            }
             Input::Kill(stream) => {
                 self.abort(ctx, link, stream, EndParams::new(Status::Killed));
             }
@@ -210,35 +220,19 @@ impl ServerLink {
         }
     }
 
-    fn on_data(
-        &mut self,
-        ctx: &ShardCtx,
-        link: &mut Link,
-        stream: StreamHandle,
-        piece: Piece<'_>,
-    ) -> bool {
+    /// Takes a piece in; what is left to do once the piece's borrow of the link has ended.
+    fn on_data(&mut self, ctx: &ShardCtx, stream: StreamHandle, piece: Piece<'_>) -> DataTaken {
         let shard = Rc::clone(&self.shard);
         let Some(found) = self.find(stream) else {
-            link.release(stream, piece.credit);
-            return false;
+            return DataTaken { release: piece.credit, next: None };
         };
         if piece.offset == 0 && !reserve(&shard, ctx, found, piece.len) {
-            let end = EndParams {
-                message: "no room to put the message together",
-                limit: Some("reassembly_bytes_max"),
-                retry_after: Some(shard.config().retry_after),
-                ..EndParams::new(Status::Overloaded)
-            };
-            self.abort(ctx, link, stream, end);
-            return false;
+            return DataTaken { release: 0, next: Some(Input::NoRoom(stream)) };
         }
         let taken = found.inbox.push(piece.bytes, piece.len, piece.message_end, piece.credit);
         if taken.message_end {
             let reserved = std::mem::take(&mut found.reserved_bytes);
             shard.unreserve(ctx, reserved);
-        }
-        if taken.release_now > 0 {
-            link.release(stream, taken.release_now);
         }
         if taken.message_end {
             ctx.count(Counter::TokensReceived, 1);
@@ -246,8 +240,15 @@ impl ServerLink {
                 found.wake_input();
             }
         }
-        taken.message_end
+        let next = taken.message_end.then_some(Input::Whole(stream));
+        DataTaken { release: taken.release_now, next }
     }
+}
+
+/// What is left to do after a piece.
+struct DataTaken {
+    release: u32,
+    next: Option<Input>,
 }
 
 /// One piece of a request message.
@@ -266,6 +267,7 @@ enum Input {
     Ended(StreamHandle),
     Stop(StreamHandle),
     Kill(StreamHandle),
+    NoRoom(StreamHandle),
     Refused(StreamHandle, Status),
 }
 
@@ -329,10 +331,10 @@ impl LinkRole for ServerLink {
                         message_end,
                         credit,
                     };
-                    if !self.on_data(ctx, link, stream, piece) {
-                        continue;
-                    }
-                    Input::Whole(stream)
+                    let taken = self.on_data(ctx, stream, piece);
+                    link.release(stream, taken.release);
+                    let Some(next) = taken.next else { continue };
+                    next
                 }
                 Event::Open { stream, open, credit } => {
                     let opening = self.opening(ctx, stream, &open);

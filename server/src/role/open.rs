@@ -5,11 +5,11 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use ringmain_codec::{EndParams, Open, Status, StreamHandle};
-use ringmain_shard::{Inbox, Link, LinkKey, ShardCtx, StreamCell};
+use ringmain_shard::{Inbox, Link, LinkKey, ShardCtx};
 use ringmain_telemetry::{Counter, Gauge};
 
 use super::stream::{Phase, ServerStream};
-use super::{Piece, ServerLink, rejected_counter, reserve};
+use super::{NO_ROOM, Piece, ServerLink, rejected_counter, reserve};
 use crate::admission::{Admitted, Permit};
 use crate::request::{Context, RequestHead};
 use crate::service::{Service, Start};
@@ -51,7 +51,6 @@ impl Refusal {
 pub(super) struct Opening {
     head: RequestHead,
     service: Rc<dyn Service>,
-    deadline: Option<Duration>,
 }
 
 impl ServerLink {
@@ -74,7 +73,7 @@ impl ServerLink {
             return Err(Refusal::new(Status::DeadlineExceeded, message));
         }
         let head = RequestHead::new(open, endpoint, ctx.now());
-        Ok(Opening { head, service, deadline: open.deadline })
+        Ok(Opening { head, service })
     }
 
     /// Enters the stream with its first bytes; the credit to return at once.
@@ -85,7 +84,7 @@ impl ServerLink {
         opening: Result<Opening, Refusal>,
         first: Option<Piece<'_>>,
     ) -> Result<u32, Refusal> {
-        let Opening { head, service, .. } = opening?;
+        let Opening { head, service } = opening?;
         let mut entry = ServerStream {
             stream,
             service,
@@ -107,7 +106,7 @@ impl ServerLink {
                 return Err(Refusal {
                     limit: Some("reassembly_bytes_max"),
                     retry_after: Some(self.shard.config().retry_after),
-                    ..Refusal::new(Status::Overloaded, "no room to put the message together")
+                    ..Refusal::new(Status::Overloaded, NO_ROOM)
                 });
             }
             let inbox = &mut entry.inbox;
@@ -151,8 +150,10 @@ impl ServerLink {
             Admitted::Run(permit) => self.call(ctx, link, key, permit),
             Admitted::Wait(place) => {
                 let priority = found.priority;
-                found.phase = Phase::Waiting { place };
-                self.shard.enqueue(ctx, key, priority);
+                let ticket = self.shard.enqueue(ctx, key, priority);
+                if let Some(found) = self.find(stream) {
+                    found.phase = Phase::Waiting { _place: place, ticket };
+                }
             }
             Admitted::Refuse(limit) => {
                 ctx.count(Counter::QueueFull, 1);
@@ -204,7 +205,7 @@ impl ServerLink {
         };
         let started = Rc::clone(&found.service).start(start);
         found.shared_input = started.input;
-        found.phase = Phase::Running { handler: started.running };
+        found.phase = Phase::Running { _handler: started.running };
         found.wake_input();
     }
 }

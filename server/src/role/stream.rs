@@ -1,5 +1,6 @@
 //! One request on its link, from OPEN to the end of its handler.
 
+use std::rc::Rc;
 use std::sync::Arc;
 use std::task::Waker;
 
@@ -11,7 +12,7 @@ use ringmain_shard::{Inbox, SharedInbox, StreamCell};
 use crate::admission::Waiting;
 use crate::request::RequestHead;
 use crate::service::{Running, Service};
-use std::rc::Rc;
+use crate::shard_state::Ticket;
 
 /// Where a request is in its life.
 ///
@@ -23,9 +24,9 @@ pub(super) enum Phase {
     /// The first message is not complete.
     Receiving,
     /// Complete, in the queue for a handler slot.
-    Waiting { place: Waiting },
+    Waiting { _place: Waiting, ticket: Ticket },
     /// The handler has been called.
-    Running { handler: Running },
+    Running { _handler: Running },
 }
 
 /// One open stream of a link.

@@ -10,6 +10,8 @@ use ringmain_shard::{Link, LinkKey, Payload, StreamCell};
 
 pub use self::local::LocalSink;
 pub use self::remote::Sink;
+#[cfg(feature = "tokio")]
+pub(crate) use self::remote::SinkDrain;
 use crate::error::SinkError;
 
 /// Names one response stream: link and stream on a shard. A late use never reaches a later

@@ -1,0 +1,3 @@
+//! The plane over real sockets, one module per hazard.
+
+mod hostile;
