@@ -3,6 +3,10 @@
 use std::fmt;
 use std::str::FromStr;
 
+mod uring;
+
+pub use uring::{HostFacts, refusal_reason};
+
 /// A kind of driver.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum IoKind {
@@ -84,3 +88,35 @@ pub struct ProbeError {
     /// What refuses it, and what would help.
     pub reason: String,
 }
+
+impl IoChoice {
+    /// Finds out which driver this host can run, by running one.
+    ///
+    /// Called once at start, on any thread; it takes well under a millisecond where io_uring works.
+    ///
+    /// # Errors
+    ///
+    /// When io_uring is demanded and this host refuses it.
+    pub fn resolve(self) -> Result<Resolved, ProbeError> {
+        if self == Self::Epoll {
+            return Ok(Resolved {
+                kind: IoKind::Epoll,
+                reason: None,
+            });
+        }
+        match (uring::try_out(), self) {
+            (Ok(()), _) => Ok(Resolved {
+                kind: IoKind::Uring,
+                reason: None,
+            }),
+            (Err(reason), Self::Uring) => Err(ProbeError { reason }),
+            (Err(reason), _) => Ok(Resolved {
+                kind: IoKind::Epoll,
+                reason: Some(reason),
+            }),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -304,6 +304,7 @@ pub(crate) fn last_bytes_survive_a_talkative_peer<F: Factory>() {
             break;
         }
     }
+    assert!(net.driver.stats().lingers > 0, "the peer was not behind");
     assert!(
         heard == bytes,
         "{} of {} bytes arrived",

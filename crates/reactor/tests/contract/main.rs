@@ -1,5 +1,10 @@
 //! One suite for every driver that has a kernel, in modules named by hazard.
 #![cfg(not(loom))]
+#![allow(
+    clippy::unwrap_used,
+    clippy::print_stderr,
+    reason = "helpers of tests, as tests do"
+)]
 
 mod buffers;
 mod child;

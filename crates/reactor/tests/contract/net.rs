@@ -21,6 +21,9 @@ const TURN_TIME_MAX: Duration = Duration::from_millis(200);
 pub(crate) trait Factory {
     type Driver: Reactor;
 
+    /// Whether it has a submission and a completion queue.
+    const HAS_QUEUES: bool;
+
     /// `None` where this host may lack the driver and does.
     fn make(config: &DriverConfig) -> Option<Self::Driver>;
 }
@@ -29,6 +32,8 @@ pub(crate) struct UringFactory;
 
 impl Factory for UringFactory {
     type Driver = Uring;
+
+    const HAS_QUEUES: bool = true;
 
     fn make(config: &DriverConfig) -> Option<Uring> {
         match Uring::new(config) {
@@ -49,6 +54,8 @@ pub(crate) struct EpollFactory;
 
 impl Factory for EpollFactory {
     type Driver = Epoll;
+
+    const HAS_QUEUES: bool = false;
 
     fn make(config: &DriverConfig) -> Option<Epoll> {
         Some(Epoll::new(config).unwrap())

@@ -211,3 +211,6 @@ impl Reactor for Uring {
         self.sockets.len() + self.listeners.len() + self.polls.len() + self.ops
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -19,6 +19,16 @@ pub(super) struct Completion {
 }
 
 impl Completion {
+    /// A completion that no kernel made.
+    #[cfg(test)]
+    pub(super) const fn forged(user_data: u64, result: i32, flags: u32) -> Self {
+        Self {
+            user_data,
+            result,
+            flags,
+        }
+    }
+
     /// Whether the operation goes on and will complete again.
     pub(super) fn more(&self) -> bool {
         cqueue::more(self.flags)

@@ -120,12 +120,16 @@ impl Uring {
         until: Option<Instant>,
         has_mail: &dyn Fn() -> bool,
     ) -> bool {
-        if !self.events.is_empty() || self.ring.has_submissions() || has_mail() {
+        if !self.events.is_empty() || has_mail() {
             return true;
         }
         let Some(limit) = self.spinner.spin_time() else {
             return false;
         };
+        // Spinning must not keep entries from the kernel; a park submits them by itself.
+        if self.ring.has_submissions() {
+            return true;
+        }
         let start = Instant::now();
         let due = until.map(|until| until.saturating_duration_since(start));
         loop {

@@ -108,7 +108,7 @@ impl Uring {
 
     pub(in super::super) fn on_accept(&mut self, id: ListenerId, completion: Completion) {
         if !completion.more() {
-            self.ops -= 1;
+            self.ops = self.ops.saturating_sub(1);
         }
         if completion.result >= 0 {
             // SAFETY: the kernel just made this descriptor for this completion alone.
@@ -122,7 +122,7 @@ impl Uring {
         if completion.more() {
             return;
         }
-        listener.ops -= 1;
+        listener.ops = listener.ops.saturating_sub(1);
         if listener.closing {
             self.release_listener(id);
         } else if completion.result >= 0 {
@@ -151,12 +151,12 @@ impl Uring {
     }
 
     pub(in super::super) fn on_accept_cancelled(&mut self, id: ListenerId) {
-        self.ops -= 1;
+        self.ops = self.ops.saturating_sub(1);
         let Some(listener) = self.listeners.at(id.index(), id.generation()) else {
             self.stats.stale += 1;
             return;
         };
-        listener.ops -= 1;
+        listener.ops = listener.ops.saturating_sub(1);
         self.release_listener(id);
     }
 

@@ -105,12 +105,12 @@ impl Uring {
     }
 
     pub(in super::super) fn on_cancel(&mut self, id: SocketId, result: i32) {
-        self.ops -= 1;
+        self.ops = self.ops.saturating_sub(1);
         let Some(socket) = self.sockets.at(id.index(), id.generation()) else {
             self.stats.stale += 1;
             return;
         };
-        socket.ops -= 1;
+        socket.ops = socket.ops.saturating_sub(1);
         if result < 0 {
             self.stats.cancels_missed += 1;
         }

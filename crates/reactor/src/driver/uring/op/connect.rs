@@ -65,12 +65,12 @@ impl Uring {
     }
 
     pub(in super::super) fn on_connect(&mut self, id: SocketId, completion: Completion) {
-        self.ops -= 1;
+        self.ops = self.ops.saturating_sub(1);
         let Some(socket) = self.sockets.at(id.index(), id.generation()) else {
             self.stats.stale += 1;
             return;
         };
-        socket.ops -= 1;
+        socket.ops = socket.ops.saturating_sub(1);
         socket.peer = None;
         if socket.phase == Phase::Closing {
             self.release_socket(id);

@@ -73,12 +73,12 @@ impl Uring {
     }
 
     pub(in super::super) fn on_poll(&mut self, id: PollId, completion: Completion) {
-        self.ops -= 1;
+        self.ops = self.ops.saturating_sub(1);
         let Some(poll) = self.polls.at(id.index(), id.generation()) else {
             self.stats.stale += 1;
             return;
         };
-        poll.ops -= 1;
+        poll.ops = poll.ops.saturating_sub(1);
         if poll.closing {
             self.release_poll(id);
             return;
@@ -91,12 +91,12 @@ impl Uring {
     }
 
     pub(in super::super) fn on_poll_cancelled(&mut self, id: PollId) {
-        self.ops -= 1;
+        self.ops = self.ops.saturating_sub(1);
         let Some(poll) = self.polls.at(id.index(), id.generation()) else {
             self.stats.stale += 1;
             return;
         };
-        poll.ops -= 1;
+        poll.ops = poll.ops.saturating_sub(1);
         self.release_poll(id);
     }
 

@@ -31,7 +31,7 @@ impl Uring {
     pub(in super::super) fn on_recv(&mut self, id: SocketId, completion: Completion) {
         let more = completion.more();
         if !more {
-            self.ops -= 1;
+            self.ops = self.ops.saturating_sub(1);
         }
         // A failed receive may carry a buffer number on some kernels; it used no buffer.
         let buffer = if completion.result > 0 {
@@ -46,7 +46,7 @@ impl Uring {
             return;
         };
         if !more {
-            socket.ops -= 1;
+            socket.ops = socket.ops.saturating_sub(1);
         }
         match (buffer, socket.phase) {
             (Some(_), _) if !fresh => {

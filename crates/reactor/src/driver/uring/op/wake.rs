@@ -71,7 +71,7 @@ impl Uring {
         self.stats.wakes += 1;
         if let WakeSource::Eventfd { fd, armed } = &mut self.wake {
             *armed = false;
-            self.wake_ops -= 1;
+            self.wake_ops = self.wake_ops.saturating_sub(1);
             self.stats.syscalls += 1;
             // Empty is fine: the wake that filled it is being answered now.
             drain_eventfd(fd);
