@@ -31,6 +31,9 @@ mod streams;
 mod transmit;
 mod try_send;
 
+#[cfg(test)]
+mod tests;
+
 use std::time::Instant;
 
 pub use config::{Config, Role};

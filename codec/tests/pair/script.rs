@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use ringmain_codec::{EndParams, OutBuf, Status, StreamHandle, TrySend};
+use ringmain_codec::{Connection, EndParams, OutBuf, Status, StreamHandle, TrySend};
 
 use crate::harness::{Pair, Split, params, windows};
 
@@ -16,6 +16,8 @@ pub(crate) struct Settings {
     pub(crate) growth: u32,
     pub(crate) out_bytes: usize,
     pub(crate) seed: u64,
+    /// The transport is lost at the end, instead of everything finishing.
+    pub(crate) lost: bool,
 }
 
 /// One run.
@@ -29,6 +31,8 @@ struct Run<'a> {
     killed: Vec<u32>,
     /// Streams the acceptor ended, with the queue dropped or not.
     ended: BTreeMap<u32, bool>,
+    /// The acceptor takes no new streams.
+    draining: bool,
     next_byte: u8,
 }
 
@@ -53,6 +57,7 @@ pub(crate) fn run(settings: Settings, script: &[u8]) {
         opened: Vec::new(),
         killed: Vec::new(),
         ended: BTreeMap::new(),
+        draining: false,
         next_byte: 0,
     };
     while let Some(operation) = run.take() {
@@ -66,7 +71,11 @@ pub(crate) fn run(settings: Settings, script: &[u8]) {
             "calls alone never break the protocol"
         );
     }
-    run.check();
+    if settings.lost {
+        run.check_lost();
+    } else {
+        run.check();
+    }
 }
 
 impl Run<'_> {
@@ -95,7 +104,11 @@ impl Run<'_> {
     }
 
     fn step(&mut self, operation: u8) {
-        match operation % 18 {
+        if operation == u8::MAX {
+            self.draining = true;
+            return self.pair.acceptor.connection.goaway(Status::Draining, "");
+        }
+        match operation % 20 {
             0 | 1 => self.open(),
             2 | 3 => self.send(true),
             4 | 5 => self.send(false),
@@ -130,6 +143,8 @@ impl Run<'_> {
                 self.pair.acceptor.release_held();
             }
             15 => self.pair.dialer.release_held(),
+            16 => self.fragments(true),
+            17 => self.fragments(false),
             _ => {
                 self.pair.transmit();
                 let steps = self.number(4);
@@ -200,6 +215,46 @@ impl Run<'_> {
         }
     }
 
+    /// A message in two fragments: the first directly if that goes, the other queued.
+    fn fragments(&mut self, acceptor: bool) {
+        let stream = if acceptor { self.peer() } else { self.stream() };
+        let Some(stream) = stream else { return };
+        let message = self.message();
+        if message.len() < 2 {
+            return;
+        }
+        let (first, last) = message.split_at(message.len() / 2);
+        let len = u32::try_from(message.len()).unwrap();
+        let mut bytes = Vec::with_capacity(1000);
+        let mut out = OutBuf::new(&mut bytes, 1000);
+        let connection = self.connection(acceptor);
+        let sent = connection.try_send_fragment(stream, first, len, false, &mut out);
+        let queued = sent != Ok(TrySend::Written)
+            && connection
+                .send_fragment(stream, first.to_vec(), len, false)
+                .is_ok();
+        let done = (queued || sent == Ok(TrySend::Written))
+            && connection
+                .send_fragment(stream, last.to_vec(), len, true)
+                .is_ok();
+        if !bytes.is_empty() {
+            self.pair.put_on_wire(acceptor, bytes);
+        }
+        if done {
+            let given = &mut self.given[usize::from(acceptor)];
+            given.entry(stream.id.value()).or_default().push(message);
+        }
+    }
+
+    fn connection(&mut self, acceptor: bool) -> &mut Connection<Vec<u8>> {
+        let side = if acceptor {
+            &mut self.pair.acceptor
+        } else {
+            &mut self.pair.dialer
+        };
+        &mut side.connection
+    }
+
     fn end(&mut self) {
         let discard_queued = self.number(2) == 0;
         let Some(stream) = self.peer() else { return };
@@ -233,7 +288,8 @@ impl Run<'_> {
             );
             let got = dialer.messages.get(&id).map_or(&[][..], Vec::as_slice);
             let given = self.given[1].get(&id).map_or(&[][..], Vec::as_slice);
-            let all = !was_killed && self.ended.get(&id) != Some(&true);
+            let is_refused = self.draining && !acceptor.handles.contains_key(&id);
+            let all = !was_killed && !is_refused && self.ended.get(&id) != Some(&true);
             assert!(
                 given.starts_with(got),
                 "stream {id}: in order, nothing made up"
@@ -248,5 +304,36 @@ impl Run<'_> {
         }
         assert_eq!(dialer.connection.streams_open(), 0);
         assert_eq!(acceptor.connection.streams_open(), 0);
+    }
+
+    /// The transport is gone in the middle: each side still hears of each of its streams once.
+    fn check_lost(mut self) {
+        self.pair.dialer.fail();
+        self.pair.acceptor.fail();
+        let Pair {
+            dialer, acceptor, ..
+        } = &self.pair;
+        for stream in &self.opened {
+            let id = stream.id.value();
+            let terminals = dialer.terminals.get(&id).copied().unwrap_or(0);
+            let was_killed = self.killed.contains(&id);
+            assert!(
+                terminals == 1 || (was_killed && terminals == 0),
+                "stream {id}: {terminals}"
+            );
+        }
+        for id in acceptor.handles.keys() {
+            let terminals = acceptor.terminals.get(id).copied().unwrap_or(0);
+            assert_eq!(
+                terminals,
+                u32::from(!self.ended.contains_key(id)),
+                "stream {id}"
+            );
+        }
+        for side in [dialer, acceptor] {
+            assert_eq!(side.connection.streams_open(), 0);
+            assert_eq!(side.connection.poll_timeout(), None);
+            assert!(!side.connection.wants_transmit());
+        }
     }
 }
