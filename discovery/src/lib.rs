@@ -31,6 +31,7 @@ mod engine;
 mod error;
 mod fresh_id;
 mod handle;
+mod id_index;
 mod model;
 mod network;
 mod publisher;

@@ -4,7 +4,9 @@ use std::{cmp::Reverse, sync::Arc, time::Instant};
 
 use ringmain_codec::{EndpointId, InstanceId};
 
-use crate::{Instance, Member, Snapshot, SnapshotHandle, handle::Cell, slots::Slots};
+use crate::{
+    Instance, Member, Snapshot, SnapshotHandle, handle::Cell, id_index::Ids, slots::Slots,
+};
 
 /// Publishes the snapshots of one endpoint. One owner; readers follow through handles and never wait for it.
 ///
@@ -124,6 +126,7 @@ impl Publisher {
         self.cell.replace(Snapshot {
             endpoint: current.endpoint.clone(),
             version: current.version + 1,
+            ids: Ids::new(members.iter().map(|member| member.instance.id).collect()),
             members,
             slots: self.slots.len(),
             published_at: Instant::now(),

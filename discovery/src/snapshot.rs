@@ -4,7 +4,7 @@ use std::{sync::Arc, time::Instant};
 
 use ringmain_codec::{EndpointId, InstanceId};
 
-use crate::Instance;
+use crate::{Instance, id_index::Ids};
 
 /// The instances of one endpoint: immutable, replaced whole, versioned.
 ///
@@ -14,6 +14,8 @@ pub struct Snapshot {
     pub(crate) endpoint: EndpointId,
     pub(crate) version: u64,
     pub(crate) members: Vec<Member>,
+    /// Ids of the members in their order.
+    pub(crate) ids: Ids,
     pub(crate) slots: u32,
     pub(crate) published_at: Instant,
     pub(crate) stale: bool,
@@ -37,6 +39,7 @@ impl Snapshot {
             endpoint,
             version: 0,
             members: Vec::new(),
+            ids: Ids::default(),
             slots: 0,
             published_at: Instant::now(),
             stale: false,
@@ -73,13 +76,10 @@ impl Snapshot {
         self.members.is_empty()
     }
 
-    /// The member with this id. Binary search, no allocation.
+    /// The member with this id: a few nanoseconds, no allocation.
     #[must_use]
     pub fn find(&self, id: InstanceId) -> Option<&Member> {
-        let place = self
-            .members
-            .binary_search_by_key(&id, |member| member.instance.id)
-            .ok()?;
+        let place = self.ids.find(id)?;
         Some(&self.members[place])
     }
 
