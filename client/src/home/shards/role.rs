@@ -1,0 +1,172 @@
+//! A client's side of one link on a shard.
+
+use std::any::Any;
+use std::cell::RefCell;
+use std::rc::Rc;
+use std::sync::Arc;
+
+use ringmain_codec::{ConnectionError, Status, StreamHandle};
+use ringmain_reactor::Address;
+use ringmain_shard::{Link, LinkDown, LinkKey, LinkRole, ShardCtx};
+
+use super::host::LocalLink;
+use super::part::ShardPart;
+use super::shared::SharedStream;
+use crate::calls::Calls;
+use crate::home::{dial_failure, down_status, publish};
+use crate::pool::{Dial, PeerKey};
+
+/// The streams of one link; those with an attachment are read on another thread.
+pub(crate) type LinkCalls = Calls<Option<Arc<SharedStream>>>;
+
+/// A dial and the addresses that are left to try, the next one last.
+pub(super) struct Dialing {
+    pub(super) dial: Dial,
+    pub(super) addresses: Vec<Address>,
+}
+
+/// Drives the calls of one link.
+pub(crate) struct ClientLink {
+    part: Rc<ShardPart>,
+    peer: PeerKey,
+    /// Until the handshake is done.
+    dialing: Option<Dialing>,
+    /// Shared with the consumers on this shard, who may read what is left when the link is gone.
+    calls: Rc<RefCell<LinkCalls>>,
+    /// No new streams; close once the open ones have ended.
+    closing: bool,
+    closed: bool,
+}
+
+impl ClientLink {
+    pub(super) fn new(
+        part: Rc<ShardPart>,
+        dialing: Dialing,
+        calls: Rc<RefCell<LinkCalls>>,
+    ) -> Self {
+        let peer = dialing.dial.key.peer;
+        Self { part, peer, dialing: Some(dialing), calls, closing: false, closed: false }
+    }
+
+    pub(super) fn calls(&self) -> &RefCell<LinkCalls> {
+        &self.calls
+    }
+
+    pub(super) fn set_closing(&mut self) {
+        self.closing = true;
+    }
+
+    /// After anything happened to the streams: tells consumers, pool, timers and counters.
+    pub(super) fn settle(&mut self, ctx: &ShardCtx, key: LinkKey, link: &mut Link) {
+        self.hand_over();
+        let mut calls = self.calls.borrow_mut();
+        while let Some(timer) = calls.next_spent_timer() {
+            ctx.cancel_timer(timer);
+        }
+        publish(calls.take_counts(), |counter, n| ctx.count(counter, n));
+        let news = calls.take_news();
+        drop(calls);
+        if news.ready {
+            self.ready(ctx, key, link);
+        }
+        if let Some(status) = news.goaway {
+            self.closing = true;
+            let (peer, name) = (self.peer, self.name(key));
+            let at_fault = status == Status::Draining;
+            self.part.with_pool(ctx, |pool| pool.link_ended(peer, &name, at_fault, ctx.now()));
+        }
+        if self.closing && !self.closed && self.calls.borrow().streams_open() == 0 {
+            self.closed = true;
+            ctx.close(key);
+        }
+    }
+
+    /// Moves messages and ends to the consumers, one lock per stream; wakes tasks of this shard.
+    fn hand_over(&self) {
+        let mut calls = self.calls.borrow_mut();
+        while let Some(key) = calls.next_touched() {
+            if let Some(waker) = calls.take_waker(key) {
+                waker.wake();
+            }
+            let shared = calls.attachment_mut(key).and_then(|shared| shared.clone());
+            if let Some(shared) = shared
+                && shared.deliver(&mut calls, key)
+            {
+                calls.forget(key);
+            }
+        }
+    }
+
+    fn ready(&mut self, ctx: &ShardCtx, key: LinkKey, link: &mut Link) {
+        let Some(dialing) = self.dialing.take() else { return };
+        let name = self.name(key);
+        if !self.part.with_pool(ctx, |pool| pool.dialed(dialing.dial.key, name)) {
+            link.goaway(Status::Ok, "not wanted any more");
+            self.closing = true;
+        }
+    }
+
+    fn name(&self, key: LinkKey) -> LocalLink {
+        LocalLink::new(key, Rc::clone(&self.calls))
+    }
+}
+
+impl LinkRole for ClientLink {
+    fn on_bytes(
+        &mut self,
+        ctx: &ShardCtx,
+        key: LinkKey,
+        link: &mut Link,
+        chunk: &[u8],
+    ) -> Result<(), ConnectionError> {
+        let result = self.calls.borrow_mut().on_bytes(ctx.now(), link, chunk);
+        self.settle(ctx, key, link);
+        let home = self.part.home();
+        if home.has_lost_signals(ctx.index()) {
+            let (ctx_then, home) = (ctx.clone(), Arc::clone(home));
+            ctx.spawn(async move { ShardPart::take_lost(&ctx_then, &home) }).detach();
+        }
+        result
+    }
+
+    fn on_stream_timer(
+        &mut self,
+        ctx: &ShardCtx,
+        key: LinkKey,
+        link: &mut Link,
+        stream: StreamHandle,
+    ) {
+        self.calls.borrow_mut().expire_handle(stream, link);
+        self.settle(ctx, key, link);
+    }
+
+    fn on_down(&mut self, ctx: &ShardCtx, key: LinkKey, link: &mut Link, down: &LinkDown) {
+        self.closed = true;
+        if let Some(dialing) = self.dialing.take() {
+            if let Some(dialing) = self.part.dial_next(ctx, dialing) {
+                self.part.dial_failed(ctx, &dialing, &dial_failure(down));
+            }
+            return;
+        }
+        let (status, message) = down_status(down);
+        self.calls.borrow_mut().fail_all(link, status, &message);
+        self.settle(ctx, key, link);
+        let at_fault = *down != LinkDown::Local;
+        let (peer, name) = (self.peer, self.name(key));
+        self.part.with_pool(ctx, |pool| pool.link_ended(peer, &name, at_fault, ctx.now()));
+    }
+
+    fn as_any(&mut self) -> &mut dyn Any {
+        self
+    }
+}
+
+/// A shard that ends without saying goodbye still ends its streams.
+impl Drop for ClientLink {
+    fn drop(&mut self) {
+        let Ok(mut calls) = self.calls.try_borrow_mut() else { return };
+        calls.lost(Status::ConnectionLost, "the shard has stopped");
+        drop(calls);
+        self.hand_over();
+    }
+}
