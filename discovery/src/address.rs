@@ -11,8 +11,8 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer, de, ser};
 
 /// An address that peers dial, or that a listener is bound to.
 ///
-/// Written `10.0.0.7:7000`, `[2001:db8::7]:7000`, `worker-3.prod:7000` or `unix:/run/ringmain.sock`; parsing and
-/// showing are inverse.
+/// Written `10.0.0.7:7000`, `[2001:db8::7]:7000`, `worker-3.prod:7000` or
+/// `unix:/run/ringmain.sock`; parsing and showing are inverse.
 #[derive(Clone, Debug, Eq, PartialEq, Ord, PartialOrd, Hash)]
 pub enum TransportAddr {
     /// TCP to a numeric address.
@@ -111,8 +111,8 @@ impl FromStr for TransportAddr {
     }
 }
 
-/// A name that resolvers take for a name. One whose last label is a number ("0", "127.1", "0x7f.1") would be read as
-/// an IPv4 address, and some of those are wildcards.
+/// A name that resolvers take for a name. One whose last label is a number ("0", "127.1", "0x7f.1")
+/// would be read as an IPv4 address, and some of those are wildcards.
 pub(crate) fn is_host_name(name: &str) -> bool {
     const BYTES_MAX: usize = 253;
     const LABEL_BYTES_MAX: usize = 63;

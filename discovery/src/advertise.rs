@@ -15,10 +15,11 @@ pub enum Scope {
 
 /// Chooses the address to register for a listener.
 ///
-/// `bound` is the listener's actual address (its port is known). `choice` is what the operator wrote: an IP address, a
-/// host name, either with a port, or the name of an interface. Without it, a concrete bound address stands for itself
-/// and a wildcard becomes the source address of the default route (IPv4 first if the listener takes both), or loopback
-/// where the scope allows it. An explicit loopback address is taken as forced. The result is never a wildcard.
+/// `bound` is the listener's actual address (its port is known). `choice` is what the operator
+/// wrote: an IP address, a host name, either with a port, or the name of an interface. Without it,
+/// a concrete bound address stands for itself and a wildcard becomes the source address of the
+/// default route (IPv4 first if the listener takes both), or loopback where the scope allows it. An
+/// explicit loopback address is taken as forced. The result is never a wildcard.
 ///
 /// # Errors
 /// Says what could not be advertised and what to pass instead.
@@ -108,7 +109,8 @@ fn chosen(
     }
 }
 
-/// The address of the default route that the listener answers on, else loopback where that is allowed.
+/// The address of the default route that the listener answers on, else loopback where that is
+/// allowed.
 fn routed(bound: SocketAddr, scope: Scope, network: &HostNetwork) -> Option<TransportAddr> {
     let routes: Vec<_> = [network.route_v4, network.route_v6]
         .into_iter()
@@ -127,8 +129,8 @@ fn routed(bound: SocketAddr, scope: Scope, network: &HostNetwork) -> Option<Tran
     Some(SocketAddr::new(ip, bound.port()).into())
 }
 
-/// Picks an address of the family that the listener takes; an IPv6 wildcard takes both. Link-local addresses are left
-/// out: they mean nothing without the interface they belong to.
+/// Picks an address of the family that the listener takes; an IPv6 wildcard takes both. Link-local
+/// addresses are left out: they mean nothing without the interface they belong to.
 fn preferred(bound: SocketAddr, addresses: &[IpAddr]) -> Option<IpAddr> {
     let dual = bound.ip().is_unspecified() && bound.is_ipv6();
     let is_v4 = |ip: &&IpAddr| ip.is_ipv4() && (bound.is_ipv4() || dual);

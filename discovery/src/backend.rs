@@ -1,5 +1,5 @@
-//! Where records are kept. Each store knows its own medium; watching, debouncing, epochs, renewal and publishing are
-//! the engine's, written once.
+//! Where records are kept. Each store knows its own medium; watching, debouncing, epochs, renewal
+//! and publishing are the engine's, written once.
 
 mod file;
 mod memory;
@@ -17,8 +17,8 @@ use ringmain_codec::EndpointId;
 pub(crate) use self::{file::FileStore, memory::MemoryStore, static_list::StaticStore};
 use crate::{Error, Instance, registry::Key};
 
-/// One place where records are kept. Called under the engine's lock, on the discovery thread or a control thread;
-/// it may do short file operations and must not wait for anything else.
+/// One place where records are kept. Called under the engine's lock, on the discovery thread or a
+/// control thread; it may do short file operations and must not wait for anything else.
 pub(crate) trait Store: Send + 'static {
     /// Whether records must be renewed to stay.
     fn expires(&self) -> bool;

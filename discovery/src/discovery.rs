@@ -11,7 +11,8 @@ use crate::{
     engine::{Engine, Local},
 };
 
-/// An open registry. Cheap to clone; clones share one discovery thread, and so do all watches and registrations.
+/// An open registry. Cheap to clone; clones share one discovery thread, and so do all watches and
+/// registrations.
 ///
 /// ```
 /// use ringmain_discovery::{Discovery, RegistryUrl};
@@ -29,7 +30,8 @@ pub struct Discovery {
 /// Times of a registry.
 #[derive(Copy, Clone, Debug, Eq, PartialEq)]
 pub struct Options {
-    /// How long a record of ours counts without renewal; it is renewed three times in that time. 10 ms to 1 h.
+    /// How long a record of ours counts without renewal; it is renewed three times in that time. 10
+    /// ms to 1 h.
     pub ttl: Duration,
     /// How often everything is read again, for changes that no event told of. 1 ms to 1 h.
     pub rescan: Duration,
@@ -65,12 +67,14 @@ impl Options {
 }
 
 impl Discovery {
-    /// Opens a registry with the default times and starts its discovery thread, which ends when the last clone,
-    /// handle and registration is gone. Call it before threads are pinned: the thread inherits the caller's CPUs.
+    /// Opens a registry with the default times and starts its discovery thread, which ends when the
+    /// last clone, handle and registration is gone. Call it before threads are pinned: the thread
+    /// inherits the caller's CPUs.
     ///
     /// # Errors
-    /// [`ErrorKind::InvalidConfig`] for a static list that cannot be read, [`ErrorKind::Unavailable`] for a directory
-    /// that cannot be used, [`ErrorKind::Internal`] when no thread can be started.
+    /// [`ErrorKind::InvalidConfig`] for a static list that cannot be read,
+    /// [`ErrorKind::Unavailable`] for a directory that cannot be used, [`ErrorKind::Internal`] when
+    /// no thread can be started.
     pub fn open(url: RegistryUrl, telemetry: Arc<Telemetry>) -> Result<Self, Error> {
         Self::open_with(url, telemetry, Options::default())
     }

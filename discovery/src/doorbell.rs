@@ -13,7 +13,8 @@ use rustix::{
 
 use crate::{Error, ErrorKind};
 
-/// An event descriptor that any thread may ring and one thread waits on, beside a backend's own descriptor.
+/// An event descriptor that any thread may ring and one thread waits on, beside a backend's own
+/// descriptor.
 #[derive(Debug)]
 pub(crate) struct Doorbell {
     fd: OwnedFd,
@@ -49,7 +50,8 @@ impl Doorbell {
         }
     }
 
-    /// Waits for a ring, for `events` to become readable, or until the given time (`None`: without end).
+    /// Waits for a ring, for `events` to become readable, or until the given time (`None`: without
+    /// end).
     pub(crate) fn wait(&self, events: Option<&OwnedFd>, until: Option<Instant>) {
         let bell = PollFd::from_borrowed_fd(self.fd.as_fd(), PollFlags::IN);
         let events = events.map(|events| PollFd::from_borrowed_fd(events.as_fd(), PollFlags::IN));

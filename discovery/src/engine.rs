@@ -1,4 +1,5 @@
-//! Watching, renewing and publishing over any [`Store`]: one plain thread, one lock that readers never take.
+//! Watching, renewing and publishing over any [`Store`]: one plain thread, one lock that readers
+//! never take.
 
 mod owned;
 mod state;
@@ -29,8 +30,8 @@ pub(crate) trait Local: Send + Sync {
     fn list(&self, endpoint: Option<&EndpointId>) -> Result<Vec<Arc<Instance>>, Error>;
 }
 
-/// A store and what this process wants of it. Held by every clone, handle and registration; its thread holds it only
-/// while it works, and ends when all of them are gone.
+/// A store and what this process wants of it. Held by every clone, handle and registration; its
+/// thread holds it only while it works, and ends when all of them are gone.
 pub(crate) struct Engine<S: Store> {
     state: Mutex<State<S>>,
     doorbell: Arc<Doorbell>,
@@ -63,7 +64,8 @@ impl<S: Store> Engine<S> {
     }
 
     fn lock(&self) -> MutexGuard<'_, State<S>> {
-        // A panic under the lock is a fault of ours that the panic hook reported; records stay consistent one by one.
+        // A panic under the lock is a fault of ours that the panic hook reported; records stay
+        // consistent one by one.
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

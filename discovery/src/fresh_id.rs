@@ -6,8 +6,8 @@ use ringmain_codec::InstanceId;
 
 use crate::{Error, ErrorKind};
 
-/// Draws the id of this process from the operating system. Call it once, at start, and share the id among all
-/// endpoints of the process; it is kept through every re-registration.
+/// Draws the id of this process from the operating system. Call it once, at start, and share the id
+/// among all endpoints of the process; it is kept through every re-registration.
 ///
 /// # Errors
 /// [`ErrorKind::Internal`] when the system gives no randomness.

@@ -55,8 +55,8 @@ impl Cell {
     }
 }
 
-/// Follows the snapshots of one endpoint. Cheap to clone; any thread. The watch behind it ends when the last clone
-/// and the last [`CachedReader`] are dropped.
+/// Follows the snapshots of one endpoint. Cheap to clone; any thread. The watch behind it ends when
+/// the last clone and the last [`CachedReader`] are dropped.
 #[derive(Clone)]
 pub struct SnapshotHandle {
     shared: Arc<Shared>,
@@ -86,8 +86,8 @@ impl SnapshotHandle {
         &self.shared
     }
 
-    /// The current snapshot. Never waits; costs two atomic operations on the shared count. Per request use a
-    /// [`CachedReader`].
+    /// The current snapshot. Never waits; costs two atomic operations on the shared count. Per
+    /// request use a [`CachedReader`].
     #[must_use]
     pub fn load(&self) -> Arc<Snapshot> {
         self.shared.cell.load()
@@ -102,8 +102,8 @@ impl SnapshotHandle {
         }
     }
 
-    /// Waits, on any executor, for a snapshot that satisfies the predicate; at once if the current one does.
-    /// Intermediate snapshots may be skipped. Dropping the future is safe at any time.
+    /// Waits, on any executor, for a snapshot that satisfies the predicate; at once if the current
+    /// one does. Intermediate snapshots may be skipped. Dropping the future is safe at any time.
     pub fn wait_for<P: FnMut(&Snapshot) -> bool>(&self, predicate: P) -> WaitFor<P> {
         WaitFor {
             handle: self.clone(),
@@ -117,7 +117,8 @@ impl SnapshotHandle {
         self.wait_for(move |snapshot| snapshot.version() != version)
     }
 
-    /// Blocks the calling thread as [`SnapshotHandle::wait_for`] waits, at most for `timeout`. Not for shards.
+    /// Blocks the calling thread as [`SnapshotHandle::wait_for`] waits, at most for `timeout`. Not
+    /// for shards.
     ///
     /// Returns `Ok(None)` when the time ran out.
     ///
@@ -164,8 +165,8 @@ pub struct CachedReader {
 }
 
 impl CachedReader {
-    /// The current snapshot: one atomic load and a compare while nothing changes; no lock, no shared count, no
-    /// allocation. Take it once per decision and use it for the whole of it.
+    /// The current snapshot: one atomic load and a compare while nothing changes; no lock, no
+    /// shared count, no allocation. Take it once per decision and use it for the whole of it.
     #[inline]
     pub fn load(&mut self) -> &Arc<Snapshot> {
         self.cache.load()

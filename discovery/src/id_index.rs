@@ -4,18 +4,19 @@ use ringmain_codec::InstanceId;
 
 /// Sorted ids with a small open-addressed table over them.
 ///
-/// Searching takes at most [`Ids::PROBES_MAX`] steps. Ids that cluster more than that, by bad luck or ill will, get no
-/// table; they are searched by halving.
+/// Searching takes at most [`Ids::PROBES_MAX`] steps. Ids that cluster more than that, by bad luck
+/// or ill will, get no table; they are searched by halving.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Ids {
     sorted: Box<[InstanceId]>,
-    /// Positions in `sorted`, or `EMPTY`; at least half is empty. Its length is a power of two, or 0.
+    /// Positions in `sorted`, or `EMPTY`; at least three quarters are empty. Its length is a power
+    /// of two, or 0.
     table: Box<[u32]>,
 }
 
 impl Ids {
     const EMPTY: u32 = u32::MAX;
-    const PROBES_MAX: usize = 16;
+    const PROBES_MAX: usize = 32;
 
     /// `sorted` must rise strictly.
     pub(crate) fn new(sorted: Box<[InstanceId]>) -> Self {
@@ -41,7 +42,11 @@ impl Ids {
     }
 
     fn table(sorted: &[InstanceId]) -> Option<Box<[u32]>> {
-        let len = sorted.len().checked_mul(2)?.checked_next_power_of_two()?;
+        let len = sorted
+            .len()
+            .max(1)
+            .checked_mul(4)?
+            .checked_next_power_of_two()?;
         let mut table = vec![Self::EMPTY; len].into_boxed_slice();
         for (position, &id) in sorted.iter().enumerate() {
             let free = probes(id, len).find(|&place| table[place] == Self::EMPTY)?;
@@ -53,13 +58,15 @@ impl Ids {
     }
 }
 
-/// Places to look at, in order. Multiplying spreads ids that were counted up as well as ones that were drawn.
+/// Places to look at, in order. Multiplying spreads ids that were counted up as well as ones that
+/// were drawn.
 #[inline]
 fn probes(id: InstanceId, len: usize) -> impl Iterator<Item = usize> {
     const GOLDEN: u64 = 0x9e37_79b9_7f4a_7c15;
     let mask = len - 1;
-    // The upper half, where every bit of the id has its say; more than 2^32 places are never needed.
-    let first = (id.value().wrapping_mul(GOLDEN) >> 32) as usize;
+    // The topmost bits, where every bit of the id has its say. The length is at least four, so the
+    // shift is in range.
+    let first = (id.value().wrapping_mul(GOLDEN) >> (64 - len.trailing_zeros())) as usize;
     (0..Ids::PROBES_MAX).map(move |step| (first + step) & mask)
 }
 
@@ -95,6 +102,7 @@ mod tests {
         );
         let spread = |value: u64| value.wrapping_mul(0xd134_2543_de82_ef95) | 1;
         check(&(1..=1_000).map(spread).collect::<Vec<_>>(), true);
+        check(&(1..=16_384).map(spread).collect::<Vec<_>>(), true);
     }
 
     #[test]
@@ -103,8 +111,8 @@ mod tests {
         let inverse = (0..6).fold(0x9e37_79b9_7f4a_7c15_u64, |x, _| {
             x.wrapping_mul(2_u64.wrapping_sub(x.wrapping_mul(0x9e37_79b9_7f4a_7c15)))
         });
-        let colliding = |low: u64| inverse.wrapping_mul((5 << 32) | low);
-        check(&(1..=16).map(colliding).collect::<Vec<_>>(), true);
-        check(&(1..=17).map(colliding).collect::<Vec<_>>(), false);
+        let colliding = |low: u64| inverse.wrapping_mul((5 << 56) | low);
+        check(&(1..=32).map(colliding).collect::<Vec<_>>(), true);
+        check(&(1..=33).map(colliding).collect::<Vec<_>>(), false);
     }
 }

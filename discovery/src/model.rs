@@ -13,15 +13,16 @@ pub struct Instance {
     /// The process; the same for all its endpoints and through every re-registration.
     #[serde(serialize_with = "show", deserialize_with = "parse")]
     pub id: InstanceId,
-    /// Counts the registrations of this endpoint by this process. It only orders records of one id; links are
-    /// never judged by it. What a caller sets is a floor: registering draws the next.
+    /// Counts the registrations of this endpoint by this process. It only orders records of one id;
+    /// links are never judged by it. What a caller sets is a floor: registering draws the next.
     pub epoch: u64,
     /// What is served.
     #[serde(serialize_with = "show", deserialize_with = "parse")]
     pub endpoint: EndpointId,
     /// Where; the server's order of preference. Several addresses are ways to the same process.
     pub addresses: Vec<TransportAddr>,
-    /// Free text for those who choose, for example a model name. Changing it does not disturb links.
+    /// Free text for those who choose, for example a model name. Changing it does not disturb
+    /// links.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub metadata: BTreeMap<String, String>,
     /// Share of picks relative to other instances; 0 asks for none.
@@ -41,7 +42,8 @@ pub enum Identity {
     /// The process announced it; a peer that says otherwise is another process.
     #[default]
     Announced,
-    /// A list gave addresses only; the id stands for them and says nothing about the process behind them.
+    /// A list gave addresses only; the id stands for them and says nothing about the process behind
+    /// them.
     Derived,
 }
 

@@ -6,8 +6,8 @@ use nix::ifaddrs::getifaddrs;
 
 use crate::{Error, ErrorKind};
 
-/// Interfaces of this host and the source addresses of its default routes. Plain data, so that choosing an address
-/// is tested without the network in question.
+/// Interfaces of this host and the source addresses of its default routes. Plain data, so that
+/// choosing an address is tested without the network in question.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
 pub struct HostNetwork {
     /// Interfaces in the order of the kernel.
@@ -63,7 +63,8 @@ impl HostNetwork {
                 .map(|address| IpAddr::V6(address.ip()));
             interfaces[place].addresses.extend(v4.or(v6));
         }
-        // Addresses set aside for documentation: no host has them, so only a default route leads there.
+        // Addresses set aside for documentation: no host has them, so only a default route leads
+        // there.
         Ok(Self {
             interfaces,
             route_v4: route_source("0.0.0.0:0", "192.0.2.1:9"),
@@ -81,7 +82,8 @@ impl HostNetwork {
     }
 }
 
-/// Connecting a datagram socket makes the kernel choose a route and a source address; no packet leaves.
+/// Connecting a datagram socket makes the kernel choose a route and a source address; no packet
+/// leaves.
 fn route_source(bind: &str, target: &str) -> Option<IpAddr> {
     let socket = UdpSocket::bind(bind.parse::<SocketAddr>().ok()?).ok()?;
     socket.connect(target.parse::<SocketAddr>().ok()?).ok()?;

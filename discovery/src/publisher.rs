@@ -8,7 +8,8 @@ use crate::{
     Instance, Member, Snapshot, SnapshotHandle, handle::Cell, id_index::Ids, slots::Slots,
 };
 
-/// Publishes the snapshots of one endpoint. One owner; readers follow through handles and never wait for it.
+/// Publishes the snapshots of one endpoint. One owner; readers follow through handles and never
+/// wait for it.
 ///
 /// Backends drive it; tests and tools may, too:
 ///
@@ -20,7 +21,8 @@ use crate::{
 /// let mut publisher = Publisher::new(endpoint);
 /// let handle = publisher.handle();
 /// let id = InstanceId::new(7).unwrap();
-/// let instance = Instance::new(id, "prod.worker.generate".parse().unwrap(), vec!["10.0.0.7:7000".parse().unwrap()]);
+/// let addresses = vec!["10.0.0.7:7000".parse().unwrap()];
+/// let instance = Instance::new(id, handle.load().endpoint().clone(), addresses);
 /// publisher.publish(vec![instance.into()], Freshness::Current);
 /// assert_eq!(handle.load().members()[0].slot, 0);
 /// ```
@@ -55,8 +57,9 @@ impl Publisher {
         SnapshotHandle::new(Arc::clone(&self.cell), None)
     }
 
-    /// Publishes the given instances, in any order; of twins the one with the highest epoch counts. Returns whether
-    /// anything was different: an equal set leaves the current snapshot, and nobody is woken.
+    /// Publishes the given instances, in any order; of twins the one with the highest epoch counts.
+    /// Returns whether anything was different: an equal set leaves the current snapshot, and nobody
+    /// is woken.
     pub fn publish(&mut self, mut instances: Vec<Arc<Instance>>, freshness: Freshness) -> bool {
         instances.sort_by_key(|instance| (instance.id, Reverse(instance.epoch)));
         instances.dedup_by_key(|instance| instance.id);

@@ -14,12 +14,14 @@ use ringmain_codec::{EndpointId, InstanceId};
 
 use crate::{Error, Instance, SnapshotHandle};
 
-/// The registry operations. For control threads; nothing here is needed while a stream is in flight.
+/// The registry operations. For control threads; nothing here is needed while a stream is in
+/// flight.
 ///
-/// The memory, file and static backends answer when first polled, so their futures may be driven by anything.
+/// The memory, file and static backends answer when first polled, so their futures may be driven by
+/// anything.
 pub trait Registry: Send + Sync {
-    /// Registers an instance until the returned value is dropped. A registration of the same id and endpoint by this
-    /// process is replaced, under the next epoch and without a gap.
+    /// Registers an instance until the returned value is dropped. A registration of the same id and
+    /// endpoint by this process is replaced, under the next epoch and without a gap.
     ///
     /// # Errors
     /// [`InvalidInstance`](crate::ErrorKind::InvalidInstance) when readers would skip it,
@@ -29,8 +31,9 @@ pub trait Registry: Send + Sync {
         instance: Instance,
     ) -> impl Future<Output = Result<Registration, Error>> + Send;
 
-    /// Follows an endpoint. Watches of one endpoint are shared; the watch ends when the last handle is dropped. The
-    /// handle already shows what is registered; if the registry cannot be read now, an empty snapshot marked stale.
+    /// Follows an endpoint. Watches of one endpoint are shared; the watch ends when the last handle
+    /// is dropped. The handle already shows what is registered; if the registry cannot be read now,
+    /// an empty snapshot marked stale.
     ///
     /// # Errors
     /// [`Internal`](crate::ErrorKind::Internal) when the watch cannot be set up.
@@ -39,8 +42,8 @@ pub trait Registry: Send + Sync {
         endpoint: EndpointId,
     ) -> impl Future<Output = Result<SnapshotHandle, Error>> + Send;
 
-    /// Lists the instances of one endpoint or of all, sorted by endpoint and id. A record whose owner died shows until
-    /// this process has watched it miss its time.
+    /// Lists the instances of one endpoint or of all, sorted by endpoint and id. A record whose
+    /// owner died shows until this process has watched it miss its time.
     ///
     /// # Errors
     /// [`Unavailable`](crate::ErrorKind::Unavailable) when the registry cannot be read now.
@@ -66,8 +69,8 @@ impl Key {
     }
 }
 
-/// What a backend does for its registrations. A call about another epoch than the current one is refused, so that a
-/// replaced registration cannot harm its successor.
+/// What a backend does for its registrations. A call about another epoch than the current one is
+/// refused, so that a replaced registration cannot harm its successor.
 pub(crate) trait Owner: Send + Sync {
     fn update_metadata(
         &self,
@@ -117,8 +120,8 @@ impl Registration {
         self.epoch
     }
 
-    /// Whether the record was renewed at the last attempt. When it was not, renewing goes on by itself, and serving
-    /// must go on, too: show it as degraded, not as unready.
+    /// Whether the record was renewed at the last attempt. When it was not, renewing goes on by
+    /// itself, and serving must go on, too: show it as degraded, not as unready.
     #[must_use]
     pub fn is_live(&self) -> bool {
         self.live.load(Ordering::Relaxed)
@@ -127,19 +130,20 @@ impl Registration {
     /// Replaces the metadata. Readers see a new snapshot; links stay.
     ///
     /// # Errors
-    /// [`NotRegistered`](crate::ErrorKind::NotRegistered) when a later registration replaced this one,
-    /// [`InvalidInstance`](crate::ErrorKind::InvalidInstance) when it is too large,
-    /// [`Unavailable`](crate::ErrorKind::Unavailable) when the registry cannot be written now; the new metadata then
-    /// goes out with the next renewal.
+    /// [`NotRegistered`](crate::ErrorKind::NotRegistered) when a later registration replaced this
+    /// one, [`InvalidInstance`](crate::ErrorKind::InvalidInstance) when it is too large,
+    /// [`Unavailable`](crate::ErrorKind::Unavailable) when the registry cannot be written now; the
+    /// new metadata then goes out with the next renewal.
     pub async fn update_metadata(&self, metadata: BTreeMap<String, String>) -> Result<(), Error> {
         self.owner.update_metadata(&self.key, self.epoch, metadata)
     }
 
-    /// Removes the record and says whether that succeeded. Without effect when a later registration replaced this one.
+    /// Removes the record and says whether that succeeded. Without effect when a later registration
+    /// replaced this one.
     ///
     /// # Errors
-    /// [`Unavailable`](crate::ErrorKind::Unavailable) when the registry cannot be written now; readers then see the
-    /// record expire, because it is no longer renewed.
+    /// [`Unavailable`](crate::ErrorKind::Unavailable) when the registry cannot be written now;
+    /// readers then see the record expire, because it is no longer renewed.
     pub async fn deregister(mut self) -> Result<(), Error> {
         self.removed = true;
         self.owner.remove(&self.key, self.epoch)

@@ -25,7 +25,8 @@ pub(crate) struct Place {
 }
 
 impl Slots {
-    /// Frees the slots of all instances that are not kept. Comes before `place`, so that slots stay dense.
+    /// Frees the slots of all instances that are not kept. Comes before `place`, so that slots stay
+    /// dense.
     pub(crate) fn retain(&mut self, mut keep: impl FnMut(InstanceId) -> bool) {
         let free = &mut self.free;
         self.by_id.retain(|&id, slot| {

@@ -8,7 +8,8 @@ use crate::{Instance, id_index::Ids};
 
 /// The instances of one endpoint: immutable, replaced whole, versioned.
 ///
-/// Invariant: members are sorted by id without twins; a slot is below [`Snapshot::slots`] and belongs to one member.
+/// Invariant: members are sorted by id without twins; a slot is below [`Snapshot::slots`] and
+/// belongs to one member.
 #[derive(Clone, Debug)]
 pub struct Snapshot {
     pub(crate) endpoint: EndpointId,
@@ -28,8 +29,8 @@ pub struct Member {
     pub instance: Arc<Instance>,
     /// Its place in tables, its own for as long as it is present; slots are dense and reused.
     pub slot: u32,
-    /// Changes when what was kept under the slot (links, evidence) belongs to another instance or to other addresses.
-    /// A new epoch, other metadata or another weight leave it alone.
+    /// Changes when what was kept under the slot (links, evidence) belongs to another instance or
+    /// to other addresses. A new epoch, other metadata or another weight leave it alone.
     pub generation: u32,
 }
 
@@ -101,8 +102,8 @@ impl Snapshot {
         self.stale
     }
 
-    /// What became different since an earlier snapshot of the same watch. Allocates; for control threads, logs and
-    /// tools, not for the request path.
+    /// What became different since an earlier snapshot of the same watch. Allocates; for control
+    /// threads, logs and tools, not for the request path.
     #[must_use]
     pub fn changes_since(&self, earlier: &Self) -> Changes {
         let mut changes = Changes::default();

@@ -8,8 +8,8 @@ use crate::{CpuQuota, CpuSet, Error};
 
 /// CPUs and CPU time that this process may use.
 ///
-/// Plain data: build one by hand to plan for another machine, or compare two reads to see that the cpuset or the
-/// quota was changed while the process runs.
+/// Plain data: build one by hand to plan for another machine, or compare two reads to see that the
+/// cpuset or the quota was changed while the process runs.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct Allowed {
     /// The affinity mask, which the kernel keeps inside the cpuset.
@@ -19,8 +19,8 @@ pub struct Allowed {
 }
 
 impl Allowed {
-    /// Reads the calling thread's affinity and the control group's quota. Call it before any thread is pinned.
-    /// A quota that cannot be read counts as none.
+    /// Reads the calling thread's affinity and the control group's quota. Call it before any thread
+    /// is pinned. A quota that cannot be read counts as none.
     ///
     /// # Errors
     /// [`Error::Affinity`] when the mask cannot be read.

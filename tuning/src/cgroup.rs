@@ -23,16 +23,17 @@ impl CpuQuota {
         }
     }
 
-    /// Whole CPUs that the quota pays for: rounded down, at least one. Rounding up would let the threads spend the
-    /// quota before the period ends, and all of them would then stand still together.
+    /// Whole CPUs that the quota pays for: rounded down, at least one. Rounding up would let the
+    /// threads spend the quota before the period ends, and all of them would then stand still
+    /// together.
     #[must_use]
     pub fn whole_cpus(self) -> NonZeroUsize {
         let whole = usize::try_from(self.quota_us / self.period_us).unwrap_or(usize::MAX);
         NonZeroUsize::new(whole).unwrap_or(NonZeroUsize::MIN)
     }
 
-    /// The tightest quota of the process's control group and its parents; `None` when none is set or none can be
-    /// read (no version 2 hierarchy, no `/proc`).
+    /// The tightest quota of the process's control group and its parents; `None` when none is set
+    /// or none can be read (no version 2 hierarchy, no `/proc`).
     #[must_use]
     pub fn read() -> Option<Self> {
         let own = fs::read_to_string("/proc/self/cgroup").ok()?;
@@ -71,11 +72,13 @@ struct GroupPath {
     relative: PathBuf,
 }
 
-/// Finds the version 2 group in `/proc/self/cgroup` ("0::/path") and its place under the mount of that hierarchy.
+/// Finds the version 2 group in `/proc/self/cgroup` ("0::/path") and its place under the mount of
+/// that hierarchy.
 fn group_path(own: &str, mounts: &str) -> Option<GroupPath> {
     let path = own.lines().find_map(|line| line.strip_prefix("0::"))?;
     let (root, mount) = mounts.lines().find_map(cgroup2_mount)?;
-    // Without a group namespace the mount shows only a part of the tree: its root, and the rest is relative to it.
+    // Without a group namespace the mount shows only a part of the tree: its root, and the rest is
+    // relative to it.
     let relative = Path::new(path)
         .strip_prefix(root)
         .unwrap_or_else(|_| Path::new(""));

@@ -1,9 +1,9 @@
 //! What the machine is and where to run.
 //!
-//! [`Allowed`] says what this process may use: the CPUs of its affinity mask (which follows its cpuset) and its
-//! control group's CPU quota. [`CorePlan`] turns that and two settings into a number of shards and a CPU for
-//! each; it is pure, so every case is tested without the machine in question. [`pin_current_thread`] acts on it,
-//! for the calling thread alone.
+//! [`Allowed`] says what this process may use: the CPUs of its affinity mask (which follows its
+//! cpuset) and its control group's CPU quota. [`CorePlan`] turns that and two settings into a
+//! number of shards and a CPU for each; it is pure, so every case is tested without the machine in
+//! question. [`pin_current_thread`] acts on it, for the calling thread alone.
 //!
 //! ```no_run
 //! use ringmain_tuning::{Allowed, CorePlan, Pinning, ShardCount};
@@ -15,7 +15,8 @@
 //! # }
 //! ```
 //!
-//! It changes nothing on the host: no sysctl, no interrupt, no other thread. It knows nothing of rings or sockets.
+//! It changes nothing on the host: no sysctl, no interrupt, no other thread. It knows nothing of
+//! rings or sockets.
 #![forbid(unsafe_code)]
 
 mod allowed;

@@ -7,8 +7,9 @@ use crate::Error;
 /// Pins the calling thread to one CPU. One syscall; each shard calls it once, at its start.
 ///
 /// # Errors
-/// [`Error::Pin`] when the CPU is offline or outside the cpuset, [`Error::CpuBeyondLimit`] when the kernel interface
-/// cannot name it. The thread then runs where it ran before, which is safe: only slower.
+/// [`Error::Pin`] when the CPU is offline or outside the cpuset, [`Error::CpuBeyondLimit`] when the
+/// kernel interface cannot name it. The thread then runs where it ran before, which is safe: only
+/// slower.
 pub fn pin_current_thread(cpu: usize) -> Result<(), Error> {
     if cpu >= CpuSet::MAX_CPU {
         return Err(Error::CpuBeyondLimit {

@@ -45,7 +45,8 @@ impl fmt::Display for ShardCount {
 /// Whether shards are bound to CPUs.
 #[derive(Copy, Clone, Debug, Default, Eq, PartialEq, Hash)]
 pub enum Pinning {
-    /// Where each shard can have an allowed CPU for itself and no quota shares those CPUs with others.
+    /// Where each shard can have an allowed CPU for itself and no quota shares those CPUs with
+    /// others.
     #[default]
     Auto,
     /// Never.
@@ -80,7 +81,8 @@ impl fmt::Display for Pinning {
 
 /// A number of shards and a CPU for each, or none.
 ///
-/// Invariant: at least one shard; a CPU is given to at most one shard and is always one of the allowed.
+/// Invariant: at least one shard; a CPU is given to at most one shard and is always one of the
+/// allowed.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct CorePlan {
     shards: NonZeroUsize,
@@ -99,8 +101,9 @@ enum Unpinned {
 impl CorePlan {
     /// Plans for what is allowed. Pure.
     ///
-    /// Shards are not pinned when there are more of them than CPUs, and when a quota is smaller than the CPU set:
-    /// the CPUs are then shared with other groups, and every process would take the same first few.
+    /// Shards are not pinned when there are more of them than CPUs, and when a quota is smaller
+    /// than the CPU set: the CPUs are then shared with other groups, and every process would take
+    /// the same first few.
     #[must_use]
     pub fn new(allowed: &Allowed, shards: ShardCount, pinning: Pinning) -> Self {
         let cpus = NonZeroUsize::new(allowed.cpus.len()).unwrap_or(NonZeroUsize::MIN);
@@ -137,7 +140,8 @@ impl CorePlan {
         self.pins.as_ref().ok()?.get(shard_index).copied()
     }
 
-    /// One line for the start-up log: shards, pins or why there are none, and what it was derived from.
+    /// One line for the start-up log: shards, pins or why there are none, and what it was derived
+    /// from.
     #[must_use]
     pub fn describe(&self) -> String {
         let pinned = match &self.pins {

@@ -14,8 +14,8 @@ use crate::{Aggregate, Counter, Gauge, Snapshot};
 
 /// All values of the process.
 ///
-/// Created once at start and shared; any thread may read it at any time. Reads are relaxed, so a snapshot is not
-/// one instant of the whole process, but no counter ever seems to go back.
+/// Created once at start and shared; any thread may read it at any time. Reads are relaxed, so a
+/// snapshot is not one instant of the whole process, but no counter ever seems to go back.
 #[derive(Debug)]
 pub struct Telemetry {
     shards: Box<[ShardCells]>,
@@ -95,8 +95,9 @@ impl Telemetry {
 
 /// The values of one shard, on cache lines of their own.
 ///
-/// The owner writes with a plain load and store: no locked instruction, no line shared with another shard. That
-/// is right because exactly one thread writes; a second writer would lose counts (never memory safety).
+/// The owner writes with a plain load and store: no locked instruction, no line shared with another
+/// shard. That is right because exactly one thread writes; a second writer would lose counts (never
+/// memory safety).
 #[derive(Debug)]
 pub struct ShardCells {
     values: CachePadded<Values>,
@@ -135,8 +136,8 @@ impl ShardCells {
         cell.store(cell.load(Relaxed).saturating_add(amount), Relaxed);
     }
 
-    /// Lowers a gauge by `amount`, not below zero: a gauge that would go below is an accounting fault, which
-    /// debug builds catch. Owner thread only.
+    /// Lowers a gauge by `amount`, not below zero: a gauge that would go below is an accounting
+    /// fault, which debug builds catch. Owner thread only.
     #[inline]
     pub fn gauge_sub(&self, gauge: Gauge, amount: u64) {
         let cell = &self.values.gauges[gauge.index()];

@@ -6,11 +6,12 @@
 //!  others ─ fetch_add ▶ ProcessCells┘        (relaxed reads)
 //! ```
 //!
-//! The types to know are [`Counter`] and [`Gauge`] (every name, unit and help text, in one file), [`ShardCells`]
-//! (one per shard, written by that shard alone, without a locked instruction) and [`Telemetry`], which owns them.
-//! It never allocates, locks or looks up a label when a value is written, and it carries no business labels:
-//! no request, peer or model id. Text formats are not its work either: [`Snapshot`] iterates over samples with
-//! their names and help texts, and the exposition is written from that.
+//! The types to know are [`Counter`] and [`Gauge`] (every name, unit and help text, in one file),
+//! [`ShardCells`] (one per shard, written by that shard alone, without a locked instruction) and
+//! [`Telemetry`], which owns them. It never allocates, locks or looks up a label when a value is
+//! written, and it carries no business labels: no request, peer or model id. Text formats are not
+//! its work either: [`Snapshot`] iterates over samples with their names and help texts, and the
+//! exposition is written from that.
 #![forbid(unsafe_code)]
 
 mod cells;

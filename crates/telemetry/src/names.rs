@@ -1,4 +1,5 @@
-//! Every metric of the project: name, label, unit, kind and help text. No other file spells a metric name.
+//! Every metric of the project: name, label, unit, kind and help text. No other file spells a
+//! metric name.
 
 /// One fixed label of a metric; the values of a family are known when the program is built.
 #[derive(Copy, Clone, Debug, Eq, PartialEq, Hash)]
@@ -90,7 +91,8 @@ macro_rules! label {
 
 macro_rules! metrics {
     ($(#[$outer:meta])* $enum:ident, $kind:ident; $(
-        $variant:ident = $name:literal $([code = $label:literal])?, $unit:ident, $aggregate:ident, $help:literal;
+        $variant:ident = $name:literal $([code = $label:literal])?,
+            $unit:ident, $aggregate:ident, $help:literal;
     )*) => {
         $(#[$outer])*
         #[derive(Copy, Clone, Debug, Eq, PartialEq, Hash)]
@@ -133,8 +135,9 @@ macro_rules! metrics {
 metrics! {
     /// Everything that is counted.
     ///
-    /// A stream that was started ends in exactly one of `StreamsOk`, `StreamsCancelled` and `StreamsFailed`;
-    /// one that was turned away before it started is in exactly one of the `StreamsRejected*` counters.
+    /// A stream that was started ends in exactly one of `StreamsOk`, `StreamsCancelled` and
+    /// `StreamsFailed`; one that was turned away before it started is in exactly one of the
+    /// `StreamsRejected*` counters.
     Counter, Counter;
 
     LinksOpened = "ringmain_links_opened_total", Count, Sum, "Links whose handshake completed.";

@@ -47,8 +47,8 @@ impl Snapshot {
         })
     }
 
-    /// One sample per metric and block: each shard apart, then the process. Samples of one metric follow one
-    /// another, and so do the members of a family, as text formats demand.
+    /// One sample per metric and block: each shard apart, then the process. Samples of one metric
+    /// follow one another, and so do the members of a family, as text formats demand.
     pub fn samples(&self) -> impl Iterator<Item = Sample> + '_ {
         let counters = Counter::ALL.iter().flat_map(move |&counter| {
             self.blocks().map(move |(origin, block)| {

@@ -1,10 +1,12 @@
 //! Records in a directory that all processes can write to: `DIR/<endpoint>/<instance id>.json`.
 //!
-//! An owner writes its record under a hidden name, renames it into place, and writes it again with the next heartbeat
-//! three times per time to live. A reader never compares clocks: it sees the heartbeat change and counts the time since
-//! then on its own monotonic clock. Changes are told by inotify where that works, and found by reading the directory
-//! again where it does not (network file systems). What is in the directory is not trusted: names, kinds, sizes and
-//! contents are checked, and what fails is skipped. Nothing is synced to disk: a record is worth nothing after a crash.
+//! An owner writes its record under a hidden name, renames it into place, and writes it again with
+//! the next heartbeat three times per time to live. A reader never compares clocks: it sees the
+//! heartbeat change and counts the time since then on its own monotonic clock. Changes are told by
+//! inotify where that works, and found by reading the directory again where it does not (network
+//! file systems). What is in the directory is not trusted: names, kinds, sizes and contents are
+//! checked, and what fails is skipped. Nothing is synced to disk: a record is worth nothing after a
+//! crash.
 
 mod endpoint_dir;
 mod notify;
@@ -95,8 +97,9 @@ impl Store for FileStore {
 
     fn watch(&mut self, endpoint: &EndpointId) {
         let path = self.endpoint_path(endpoint);
-        // So that there is something to watch. Not the registry itself: its absence is an outage, which an empty
-        // directory of ours would hide. Fails where we may only read; an owner will create it.
+        // So that there is something to watch. Not the registry itself: its absence is an outage,
+        // which an empty directory of ours would hide. Fails where we may only read; an owner will
+        // create it.
         fs::create_dir(&path).unwrap_or_default();
         if let Some(notify) = &mut self.notify {
             notify.add(endpoint, &path);
@@ -141,11 +144,13 @@ impl Store for FileStore {
         let path = self.endpoint_path(endpoint);
         let dir = self.endpoints.entry(endpoint.clone()).or_default();
         if let Some(notify) = self.notify.as_mut().filter(|_| dir.watched) {
-            // Renewed if the directory was removed and created again; before listing, so that nothing slips through.
+            // Renewed if the directory was removed and created again; before listing, so that
+            // nothing slips through.
             notify.add(endpoint, &path);
         }
         let listed = match fs::read_dir(&path) {
-            // No record was ever written here. If the registry itself is gone, that is another matter.
+            // No record was ever written here. If the registry itself is gone, that is another
+            // matter.
             Err(error) if error.kind() == IoErrorKind::NotFound => {
                 fs::read_dir(&self.dir).map(|_| None)
             }

@@ -2,16 +2,18 @@
 //!
 //! ```json
 //! [
-//!   { "endpoint": "prod.worker.generate", "addresses": ["10.0.0.7:7000", "unix:/run/worker.sock"] },
-//!   { "endpoint": "prod.worker.generate", "addresses": ["10.0.0.8:7000"], "id": "00000000000000a8",
-//!     "weight": 50, "capacity": 256, "metadata": { "model": "small" } }
+//!   { "endpoint": "prod.worker.generate",
+//!     "addresses": ["10.0.0.7:7000", "unix:/run/worker.sock"] },
+//!   { "endpoint": "prod.worker.generate", "addresses": ["10.0.0.8:7000"],
+//!     "id": "00000000000000a8", "weight": 50, "capacity": 256, "metadata": { "model": "small" } }
 //! ]
 //! ```
 //!
-//! `id`, `weight`, `capacity` and `metadata` may be left out. An entry without `id` gets one derived from its addresses
-//! and any process may answer there; with `id`, another process at the address is refused as a stale instance.
-//! Unknown keys are errors. The file is read again when it changes; a list that cannot be read then leaves the last one
-//! in place, marked stale. Registering changes nothing: it succeeds, and is told in the log where the list disagrees.
+//! `id`, `weight`, `capacity` and `metadata` may be left out. An entry without `id` gets one
+//! derived from its addresses and any process may answer there; with `id`, another process at the
+//! address is refused as a stale instance. Unknown keys are errors. The file is read again when it
+//! changes; a list that cannot be read then leaves the last one in place, marked stale. Registering
+//! changes nothing: it succeeds, and is told in the log where the list disagrees.
 
 use std::{
     collections::{BTreeMap, BTreeSet},

@@ -25,7 +25,8 @@ impl Owned {
         }
     }
 
-    /// Writes the record with the next beat. A failure is told once and counted; the next renewal tries again.
+    /// Writes the record with the next beat. A failure is told once and counted; the next renewal
+    /// tries again.
     pub(crate) fn renew<S: Store>(
         &mut self,
         store: &mut S,

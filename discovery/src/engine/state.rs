@@ -26,7 +26,8 @@ pub(crate) struct State<S> {
     options: Options,
     watches: BTreeMap<EndpointId, Watch>,
     owned: BTreeMap<Key, Owned>,
-    /// Last epoch per record, kept after its end: a later registration must be told from an earlier one.
+    /// Last epoch per record, kept after its end: a later registration must be told from an earlier
+    /// one.
     epochs: BTreeMap<Key, u64>,
     dirty_since: Option<Instant>,
     rescan_at: Option<Instant>,
@@ -178,7 +179,8 @@ impl<S: Store> State<S> {
         self.store.events()
     }
 
-    /// Does all that is due and says when something is due next. `planned` is what the turn before said.
+    /// Does all that is due and says when something is due next. `planned` is what the turn before
+    /// said.
     pub(crate) fn turn(&mut self, now: Instant, planned: Option<Instant>) -> Option<Instant> {
         self.forgive(now, planned);
         self.end_watches();
@@ -200,7 +202,8 @@ impl<S: Store> State<S> {
         self.next_wake()
     }
 
-    /// A turn that comes late means that this process stood still: nobody's record is to blame for that.
+    /// A turn that comes late means that this process stood still: nobody's record is to blame for
+    /// that.
     fn forgive(&mut self, now: Instant, planned: Option<Instant>) {
         let late = planned.map_or(Duration::ZERO, |planned| {
             now.saturating_duration_since(planned)

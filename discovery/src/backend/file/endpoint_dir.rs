@@ -23,8 +23,8 @@ use crate::{Instance, Options, registry::Key};
 /// Most records of an endpoint.
 const RECORDS_MAX: usize = 16_384;
 
-/// An expired record is removed after this many times its time to live. Should its owner come back after all, its next
-/// renewal writes it again.
+/// An expired record is removed after this many times its time to live. Should its owner come back
+/// after all, its next renewal writes it again.
 const REMOVE_TTLS: u32 = 20;
 
 /// One endpoint's directory as it was last read.
@@ -35,7 +35,8 @@ pub(super) struct EndpointDir {
     /// Files that were skipped, so that each is counted once as long as it stays as it is.
     skipped: HashMap<OsString, Stamp>,
     failing: bool,
-    /// Until then absence proves nothing: the registry was away, and owners are still writing their records again.
+    /// Until then absence proves nothing: the registry was away, and owners are still writing their
+    /// records again.
     grace_until: Option<Instant>,
 }
 
@@ -224,8 +225,8 @@ impl EndpointDir {
 // `Seen::expires_at` and the removal add this much to a time; that must not overflow.
 const _: () = assert!(Options::TTL_MAX.as_secs() * (REMOVE_TTLS as u64) < u32::MAX as u64);
 
-/// Visible files with the ids they are named for, in order, so that one that is over the limit is always the same one.
-/// Files of other names have a limit of their own and push no record out.
+/// Visible files with the ids they are named for, in order, so that one that is over the limit is
+/// always the same one. Files of other names have a limit of their own and push no record out.
 fn candidates(
     names: Vec<OsString>,
     path: &Path,
@@ -251,7 +252,8 @@ fn candidates(
         .collect()
 }
 
-/// Reads a whole regular file; `None` when it is too large. Never blocks: not in a pipe, not behind a link.
+/// Reads a whole regular file; `None` when it is too large. Never blocks: not in a pipe, not behind
+/// a link.
 fn read_bounded(path: &Path) -> io::Result<Option<Vec<u8>>> {
     let flags = OFlags::NOFOLLOW | OFlags::NONBLOCK;
     let flags = i32::try_from(flags.bits()).map_err(io::Error::other)?;

@@ -44,7 +44,8 @@ impl Notify {
         Arc::clone(&self.fd)
     }
 
-    /// Watches a directory, unless it is watched already. One that does not exist is tried again at the next reading.
+    /// Watches a directory, unless it is watched already. One that does not exist is tried again at
+    /// the next reading.
     pub(super) fn add(&mut self, endpoint: &EndpointId, path: &Path) {
         if self.watches.contains_key(endpoint) {
             return;
