@@ -59,6 +59,10 @@ pub trait Reactor {
     fn send(&mut self, socket: SocketId, buf: Vec<u8>);
 
     /// Cancels what is in flight and closes; `Closed` follows once every operation is terminal.
+    ///
+    /// Bytes of a completed send are not lost: a socket whose peer has not acknowledged them stays
+    /// until the peer ends its side, at most for [`DriverConfig::linger`](crate::DriverConfig).
+    /// What is received in the meantime is dropped.
     fn close(&mut self, socket: SocketId);
 
     /// Watches a foreign descriptor; `Readable` reports each time it has something to read.

@@ -262,13 +262,13 @@ pub(crate) fn last_bytes_survive_a_talkative_peer<F: Factory>() {
     };
     let options = SocketOptions {
         recv_buffer_bytes: Some(4096),
+        send_buffer_bytes: Some(1 << 20),
         ..Default::default()
     };
     let (socket, peer) = net.with_peer(&options);
-    SockRef::from(&peer).set_recv_buffer_size(4096).unwrap();
     peer.set_nonblocking(true).unwrap();
-    // More than the peer's window takes, but not more than our kernel does.
-    let bytes = pattern(9, 64 * 1024);
+    // More than the peer's first window takes (64 KiB), but not more than our kernel does.
+    let bytes = pattern(9, 200 * 1024);
     net.driver.send(socket, bytes.clone());
     let talk = [0x55; 512];
     let mut sent = false;
