@@ -2,8 +2,8 @@
 //!
 //! ```text
 //!               ┌─────────┐ records ┌──────────────────┐ pointer swap ┌────────────────┐
-//!  register ──▶ │ backend │ ──────▶ │ discovery thread │ ───────────▶ │ SnapshotHandle │ ─▶ readers
-//!  update   ──▶ │         │         │ (Publisher)      │  debounced   │ CachedReader   │   no locks
+//!  register ──▶ │ backend │ ──────▶ │ discovery thread │ ───────────▶ │ SnapshotHandle │▶ readers
+//!  update   ──▶ │         │         │ (Publisher)      │  debounced   │ CachedReader   │  no locks
 //!  drop     ──▶ └─────────┘         └──────────────────┘              └────────────────┘
 //! ```
 //!
