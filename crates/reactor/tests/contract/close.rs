@@ -257,7 +257,12 @@ pub(crate) fn dropped_driver<F: Factory>() {
 }
 
 pub(crate) fn last_bytes_survive_a_talkative_peer<F: Factory>() {
-    let Some(mut net) = Net::new::<F>(&DriverConfig::server()) else {
+    // The case ends before the driver gives the peer up.
+    let config = DriverConfig {
+        linger: Duration::from_secs(600),
+        ..DriverConfig::server()
+    };
+    let Some(mut net) = Net::new::<F>(&config) else {
         return;
     };
     let options = SocketOptions {

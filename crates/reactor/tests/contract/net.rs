@@ -229,16 +229,6 @@ pub(crate) fn stream_pair() -> (OwnedFd, TcpStream) {
     (listener.accept().unwrap().0.into(), peer)
 }
 
-/// The same, with a peer that takes about this many bytes before it reads.
-pub(crate) fn stream_pair_with_window(bytes: usize) -> (OwnedFd, TcpStream) {
-    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-    let peer = socket2::Socket::new(socket2::Domain::IPV4, socket2::Type::STREAM, None).unwrap();
-    peer.set_recv_buffer_size(bytes).unwrap();
-    peer.connect(&listener.local_addr().unwrap().into())
-        .unwrap();
-    (listener.accept().unwrap().0.into(), peer.into())
-}
-
 /// A blocking stream to a driver's listener.
 pub(crate) fn dial(address: &Address) -> TcpStream {
     let Address::Ip(addr) = address else {
