@@ -55,8 +55,6 @@ pub struct Epoll {
     idle: Idle,
     now: Instant,
     turn: u64,
-    /// The last turn had events at hand and did not ask the kernel.
-    skipped: bool,
     stats: IoStats,
 }
 
@@ -89,7 +87,6 @@ impl Epoll {
             idle: Idle::new(config.idle),
             now: Instant::now(),
             turn: 0,
-            skipped: false,
             stats,
         })
     }

@@ -14,18 +14,10 @@ impl Epoll {
         self.turn += 1;
         self.stats.turns += 1;
         self.settle_changes();
-        // Events made since the last turn (ends of sends, mostly) are worth a turn of their own:
-        // asking the kernel as well would double its calls in a request-reply exchange. Never
-        // twice in a row, so that a sender who is always busy still hears its sockets.
-        self.skipped = !self.events.is_empty() && !self.skipped;
-        if self.skipped {
-            self.now = Instant::now();
-        } else {
-            let found = self.await_ready(until)?;
-            self.now = Instant::now();
-            self.serve_starved();
-            self.serve_ready(found);
-        }
+        let found = self.await_ready(until)?;
+        self.now = Instant::now();
+        self.serve_starved();
+        self.serve_ready(found);
         if !self.events.is_empty() {
             self.idle.note_event(self.now);
         }
