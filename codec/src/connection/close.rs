@@ -59,10 +59,11 @@ impl<P: AsRef<[u8]>> Core<P> {
         let tells_peer = !matches!(
             error,
             ConnectionError::NotRingmain(_)
+                | ConnectionError::HandshakeTimeout
                 | ConnectionError::PeerClosed(_)
                 | ConnectionError::Closed
         );
-        // A dialer that has not even sent HELLO has nobody to tell.
+        // A dialer that has not even sent HELLO has nobody to tell (spec 8.2.5).
         let is_known = !(self.is_dialer() && self.greeting_due);
         let last_stream = self.last_taken();
         self.farewell.due = (tells_peer && is_known).then(|| Due {

@@ -99,7 +99,7 @@ pub enum FloodKind {
 }
 
 impl ConnectionError {
-    /// The status that GOAWAY carries, and that the connection's streams end with.
+    /// The status (spec 10.1) that GOAWAY carries, and that the connection's streams end with.
     pub fn status(self) -> Status {
         match self {
             Self::StaleInstance { .. } => Status::StaleInstance,

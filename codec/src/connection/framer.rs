@@ -1,7 +1,7 @@
 //! Cutting received bytes into frames (spec 3).
 
 use super::ConnectionError;
-use crate::frame::DataHead;
+use crate::frame::{DataHead, Hello};
 use crate::wire::{DATA_TOTAL_BYTES, FrameKind, HEADER_BYTES, Header, Preamble};
 
 const HEAD_BYTES_MAX: usize = HEADER_BYTES + DATA_TOTAL_BYTES;
@@ -94,6 +94,9 @@ impl Framer {
                 Rx::Control { kind, header } => {
                     let missing = usize::from(header.len) - self.body.len();
                     self.body.extend_from_slice(take(chunk, missing));
+                    if let Some(inspect) = inspect {
+                        self.inspect_magic(inspect)?;
+                    }
                     if self.body.len() < usize::from(header.len) {
                         return Ok(Step::NeedMore);
                     }
@@ -157,6 +160,19 @@ impl Framer {
         Ok(Some(Head { header, total }))
     }
 
+    /// The magic stands behind HELLO's header: a stranger is known before the body is whole
+    /// (spec 4.1.1).
+    fn inspect_magic(&self, inspect: fn(&[u8]) -> Preamble) -> Result<(), ConnectionError> {
+        let mut first = [0; HEADER_BYTES + Hello::MAGIC.len()];
+        let len = self.body.len().min(Hello::MAGIC.len());
+        first[..HEADER_BYTES].copy_from_slice(&self.head[..HEADER_BYTES]);
+        first[HEADER_BYTES..HEADER_BYTES + len].copy_from_slice(&self.body[..len]);
+        match inspect(&first[..HEADER_BYTES + len]) {
+            Preamble::Foreign(looks_like) => Err(ConnectionError::NotRingmain(looks_like)),
+            Preamble::Ringmain | Preamble::Incomplete => Ok(()),
+        }
+    }
+
     /// Fills the head up to `len` bytes, as far as the chunk goes.
     fn fill(&mut self, chunk: &mut &[u8], len: usize) {
         let bytes = take(chunk, len.saturating_sub(self.head_len));
@@ -204,7 +220,8 @@ impl Framer {
     }
 }
 
-/// Checks what a header alone can tell. Says whether a total length stands behind it.
+/// Checks what a header alone can tell, before a byte of the body is kept (spec 3.3.1); unknown
+/// optional frames pass (spec 3.3.2). Says whether a total length stands behind it.
 fn check(header: Header, fragment_bytes_max: u16) -> Result<bool, ConnectionError> {
     match header.frame_kind() {
         Some(kind) => {

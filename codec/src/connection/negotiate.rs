@@ -49,8 +49,10 @@ impl<P: AsRef<[u8]>> Core<P> {
         };
         check_version(peer_min, peer_max)?;
         let hello = Hello::parse(header, body)?;
-        // WELCOME goes out even to a dialer that looked for somebody else: it says who is here.
+        // WELCOME goes out even to a dialer that looked for somebody else: it says who is here
+        // (spec 4.5).
         self.greeting_due = true;
+        // A bit that both ends did not set has no effect (spec 4.4).
         let features = hello.features & self.config.features;
         self.adopt(None, features, hello.limits, now);
         if let Some(expected) = InstanceId::new(hello.expected_instance)

@@ -212,6 +212,7 @@ impl<P: AsRef<[u8]>> Core<P> {
         Ok(Some(self.on_goaway(goaway)))
     }
 
+    /// More to send with (spec 7.1).
     fn on_credit(&mut self, id: StreamId, bytes: u32) -> Result<(), ConnectionError> {
         if bytes < CREDIT_BYTES_MIN {
             self.flood_guard(true)?;

@@ -161,7 +161,7 @@ impl<P: AsRef<[u8]>> Core<P> {
     }
 
     /// As much of the payload as the chunk has. Connection credit comes back at once: the caller
-    /// takes the piece out of the receive path, or it is discarded.
+    /// takes the piece out of the receive path, or it is discarded (spec 7.4 and 7.4.1).
     pub(crate) fn piece<'b>(&mut self, chunk: &mut &'b [u8]) -> Progress<'b> {
         let Some(incoming) = &mut self.incoming else {
             return Progress::Again;

@@ -126,7 +126,8 @@ impl<P: AsRef<[u8]>> Core<P> {
     }
 }
 
-/// Whether a stream that ended without ACCEPT had started: a typed rejection says that it had not.
+/// Whether a stream that ended without ACCEPT had started: a typed rejection says that it had not
+/// (spec 10.3).
 fn rejected(status: Status) -> Started {
     match status {
         Status::Ok | Status::Application | Status::HandlerPanicked => Started::Yes,

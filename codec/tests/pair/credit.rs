@@ -172,8 +172,17 @@ fn transfer(pair: &mut Pair, lengths: &[usize]) -> Vec<StreamHandle> {
     streams
 }
 
+/// Failures are shrunk and printed, and not kept in files.
+fn cases(cases: u32) -> ProptestConfig {
+    ProptestConfig {
+        cases,
+        failure_persistence: None,
+        ..ProptestConfig::default()
+    }
+}
+
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 48, failure_persistence: None, max_shrink_iters: 20_000, ..ProptestConfig::default() })]
+    #![proptest_config(cases(48))]
 
     #[test]
     fn every_transfer_finishes_under_any_windows(

@@ -62,6 +62,7 @@ fn other_protocols_are_recognized() {
     let mut hello = [0; 60];
     hello[..12].copy_from_slice(b"\0\0\0\0\x01\0\x34\0GNIR");
     check(&hello, LooksLike::Unknown);
+    check(&hello[..10], LooksLike::Unknown);
     check(&[0xff; 64], LooksLike::Unknown);
 }
 
@@ -103,7 +104,10 @@ fn a_peer_that_never_finishes_its_handshake_is_given_up() {
         assert_eq!(deadline, pair.now + config.handshake_timeout);
         // A slow byte does not prolong it.
         let just_before = deadline - Duration::from_millis(1);
-        let _ = side.read(just_before, &mut [0_u8].as_slice());
+        assert!(matches!(
+            side.read(just_before, &mut [0_u8].as_slice()),
+            Ok(None)
+        ));
         assert_eq!(side.handle_timeout(just_before), Ok(()));
         assert_eq!(
             side.handle_timeout(deadline),

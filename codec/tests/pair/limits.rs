@@ -107,7 +107,7 @@ fn the_receiver_refuses_a_long_request_in_open_and_in_data() {
     assert_eq!(pair.acceptor.take_notes(), []);
     let id = in_open.id.value();
     let note = Note::End(id, Status::TooLarge, Started::No);
-    assert_eq!(pair.dialer.take_notes(), [note.clone()]);
+    assert_eq!(pair.dialer.take_notes(), [note]);
     // DATA announces it.
     let in_data = pair.open_input(None, false);
     pair.settle();

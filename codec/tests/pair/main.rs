@@ -1,5 +1,7 @@
 //! Two connections against each other in virtual time, by hazard.
 
+#![allow(clippy::unwrap_used, reason = "tests state what must hold")]
+
 mod cancel;
 mod credit;
 mod drain;
@@ -7,9 +9,11 @@ mod fairness;
 mod flood;
 mod handshake;
 mod harness;
+mod hostile;
 mod keepalive;
 mod limits;
 mod messages;
 mod operations;
 mod script;
+mod side;
 mod split;

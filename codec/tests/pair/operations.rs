@@ -2,10 +2,20 @@
 
 use proptest::prelude::*;
 
+use crate::hostile::run_hostile;
 use crate::script::{Settings, run};
 
+/// Failures are shrunk and printed, and not kept in files.
+fn cases(cases: u32) -> ProptestConfig {
+    ProptestConfig {
+        cases,
+        failure_persistence: None,
+        ..ProptestConfig::default()
+    }
+}
+
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 300, failure_persistence: None, max_shrink_iters: 20_000, ..ProptestConfig::default() })]
+    #![proptest_config(cases(300))]
 
     #[test]
     fn invariants_hold_for_any_sequence(
@@ -20,5 +30,13 @@ proptest! {
         let settings =
             Settings { stream_window, connection_window, growth, out_bytes, seed, lost };
         run(settings, &script);
+    }
+
+    #[test]
+    fn a_hostile_peer_costs_its_connection_alone(
+        seed in any::<u64>(),
+        script in prop::collection::vec(any::<u8>(), 0..800),
+    ) {
+        run_hostile(seed, &script);
     }
 }

@@ -88,7 +88,7 @@ impl SendWindow {
         self.credit
     }
 
-    /// The peer granted more; `false` if that is more than can be outstanding.
+    /// The peer granted more; `false` if that is more than can be outstanding (spec 7.5).
     #[must_use]
     pub(crate) fn grant(&mut self, bytes: u32) -> bool {
         match self.credit.checked_add(bytes) {

@@ -140,7 +140,7 @@ impl<P: AsRef<[u8]>> Streams<P> {
         stream.send.discard_queue()
     }
 
-    /// Frees the slot; all that is left of the stream's credit expires.
+    /// Frees the slot; all that is left of the stream's credit expires (spec 7.6).
     pub(crate) fn remove(&mut self, slot: u32) {
         self.retire(slot, Phase::Free);
         self.control.remove(slot);

@@ -88,7 +88,8 @@ impl RecvHalf {
         })
     }
 
-    /// Doubles the window when its consumer keeps up with a peer that is held back by it. The
+    /// Doubles the window when its consumer keeps up with a peer that is held back by it (spec
+    /// 7.3.1). The
     /// caller asks when a grant is due. Returns the growth, at most `budget`.
     pub(crate) fn grow(&mut self, now: Instant, window_max: u32, budget: u32) -> Growth {
         let fast = now.saturating_duration_since(self.granted_at) < GROWTH_INTERVAL;
