@@ -41,7 +41,7 @@ pub struct Config {
     pub features: u64,
     /// PING frames taken from the peer per second.
     pub pings_per_second_max: u32,
-    /// Streams per second that the peer may open and kill before they were accepted.
+    /// Streams per second that the peer may open and kill, unanswered, within 100 ms.
     pub churn_per_second_max: u32,
     /// Frames in a row that carry nothing: empty messages, repeated signals.
     pub empty_frames_max: u32,

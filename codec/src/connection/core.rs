@@ -122,6 +122,18 @@ impl<P: AsRef<[u8]>> Core<P> {
         }
     }
 
+    /// Whether the next byte belongs to no frame that is being received, after the handshake.
+    #[inline]
+    pub(crate) fn is_between_frames(&self) -> bool {
+        self.incoming.is_none() && self.peer.is_some()
+    }
+
+    /// Whether `poll_event` may have something.
+    #[inline]
+    pub(crate) fn has_events(&self) -> bool {
+        self.end_request.is_some() || self.refusing_from.is_some() || !self.streams.ready.is_empty()
+    }
+
     /// The next event that needs no received bytes.
     pub(crate) fn poll_event(&mut self) -> Option<Event<'static>> {
         if let Some(stream) = self.end_request.take()

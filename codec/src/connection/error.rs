@@ -88,7 +88,7 @@ pub enum ConnectionError {
 pub enum FloodKind {
     /// PING.
     Pings,
-    /// Streams opened and killed before they were accepted.
+    /// Streams opened to be killed.
     Churn,
     /// Frames that carry nothing.
     EmptyFrames,

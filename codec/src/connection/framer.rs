@@ -67,6 +67,11 @@ impl Framer {
         }
     }
 
+    /// Whether the next byte is the first of a frame.
+    pub(crate) fn is_at_start(&self) -> bool {
+        self.head_len == 0 && matches!(self.rx, Rx::Head)
+    }
+
     /// The body of the last frame that was `Body::Buffered`.
     pub(crate) fn body(&self) -> &[u8] {
         &self.body

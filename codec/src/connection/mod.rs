@@ -92,7 +92,15 @@ impl<P: AsRef<[u8]>> Connection<P> {
             core.keepalive.heard(now);
         }
         let token = loop {
-            if let Some(event) = core.poll_event() {
+            if core.has_events()
+                && let Some(event) = core.poll_event()
+            {
+                return Ok(Some(event));
+            }
+            if core.is_between_frames()
+                && framer.is_at_start()
+                && let Some(event) = core.whole_message(chunk)
+            {
                 return Ok(Some(event));
             }
             match core.advance(framer, now, chunk) {

@@ -153,6 +153,60 @@ impl<P: AsRef<[u8]>> Core<P> {
         Ok(None)
     }
 
+    /// The short way of most DATA: one whole message, all of it in the chunk, for a stream that
+    /// takes it and has credit for it. Anything else is `None` and goes the long way, which also
+    /// says what is wrong with it.
+    #[inline]
+    pub(crate) fn whole_message<'b>(&mut self, chunk: &mut &'b [u8]) -> Option<Event<'b>> {
+        let (header, rest) = Header::split_first(chunk)?;
+        let limits = &self.config.limits;
+        if header.kind != FrameKind::Data.code()
+            || header.flags != 0
+            || header.len == 0
+            || header.len > limits.fragment_bytes_max
+            || u32::from(header.len) > limits.message_bytes_max
+        {
+            return None;
+        }
+        let (piece, rest) = rest.split_at_checked(usize::from(header.len))?;
+        let slot = self.streams.by_id(header.stream)?;
+        let is_dialer = self.config.is_dialer();
+        let (stream, received) = self.streams.receiving(slot);
+        let len = u32::from(header.len);
+        let cost = len + DATA_FRAME_COST_BYTES;
+        let takes_message =
+            stream.takes_data() && !stream.recv.ended && stream.recv.message.is_none();
+        let has_credit = self
+            .recv
+            .window
+            .available()
+            .min(stream.recv.window.available())
+            >= cost;
+        if !takes_message || !has_credit || !stream.recv.window.try_use(cost) {
+            return None;
+        }
+        stream.accepted |= is_dialer;
+        received.used += u64::from(cost);
+        self.recv.pass(cost);
+        self.flood.useful();
+        self.stats.frames_received += 1;
+        self.stats.data_frames_received += 1;
+        self.stats.data_bytes_received += u64::from(len);
+        *chunk = rest;
+        Some(Event::Data {
+            stream: StreamHandle {
+                id: header.stream,
+                slot,
+            },
+            piece,
+            message_len: Some(len),
+            message_offset: 0,
+            frame_end: true,
+            message_end: true,
+            credit: cost,
+        })
+    }
+
     fn check_data_phase(&self, id: StreamId) -> Result<(), ConnectionError> {
         if self.peer.is_none() {
             return Err(out_of_place(id, FrameKind::Data));

@@ -1,6 +1,6 @@
 //! ACCEPT, STOP, KILL and END: the frames that change what a stream is (spec 6.5 to 6.7).
 
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use super::ConnectionError;
 use super::core::Core;
@@ -11,6 +11,9 @@ use super::streams::state::Phase;
 use crate::frame::End;
 use crate::wire::FrameKind;
 use crate::{Started, Status, StreamId};
+
+/// A stream killed unanswered within this time of its OPEN was opened to be killed.
+const CHURN_AGE: Duration = Duration::from_millis(100);
 
 impl<P: AsRef<[u8]>> Core<P> {
     pub(crate) fn on_end(
@@ -103,12 +106,15 @@ impl<P: AsRef<[u8]>> Core<P> {
         let stream = self.streams.at_mut(slot);
         let handle = stream.handle(slot);
         let repeated = stream.send.sending == Sending::Killed;
-        let (accepted, is_open) = (stream.accepted, stream.phase == Phase::Open);
+        let (answered, is_open) = (stream.send.started, stream.phase == Phase::Open);
+        let opened_at = stream.opened_at;
         self.flood_guard(repeated)?;
         if repeated {
             return Ok(None);
         }
-        if !accepted {
+        // A stream that was given time is no churn: many may be dropped together while they wait.
+        let is_young = now.saturating_duration_since(opened_at) < CHURN_AGE;
+        if !answered && is_young {
             self.stats.churned_streams += 1;
             self.flood.churn(now)?;
         }

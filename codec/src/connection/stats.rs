@@ -64,7 +64,7 @@ pub struct Stats {
     pub unknown_frames: u64,
     /// Frames that carried nothing.
     pub empty_frames: u64,
-    /// Streams killed before they were accepted.
+    /// Streams killed unanswered within 100 ms of their OPEN.
     pub churned_streams: u64,
     /// Texts of END or GOAWAY that were cut to their limit.
     pub texts_cut: u64,

@@ -93,14 +93,20 @@ fn a_peer_that_does_not_read_its_replies_is_cut_off() {
 }
 
 #[test]
-fn opening_and_killing_is_limited_before_accept_only() {
-    for accepts in [false, true] {
+fn opening_and_killing_is_limited_while_unanswered_and_young() {
+    // Accepting is no answer: a responder accepts at once and has the whole cost.
+    for (answers, waits) in [(false, false), (true, false), (false, true)] {
         let mut pair = acceptor(|config| config.churn_per_second_max = 3);
         for stream in [1, 3, 5, 7] {
             pair.acceptor.feed(pair.now, &open_frame(stream, b""));
             let handle = pair.acceptor.handles[&stream];
-            if accepts {
-                pair.acceptor.connection.accept(handle);
+            pair.acceptor.connection.accept(handle);
+            if answers {
+                let token = b"token".to_vec();
+                assert_eq!(pair.acceptor.connection.send(handle, token), Ok(()));
+            }
+            if waits {
+                pair.now += Duration::from_millis(100);
             }
             pair.acceptor.feed(
                 pair.now,
@@ -108,7 +114,8 @@ fn opening_and_killing_is_limited_before_accept_only() {
             );
         }
         let flood = ConnectionError::Flood(FloodKind::Churn);
-        assert_eq!(pair.acceptor.error, (!accepts).then_some(flood));
+        let floods = !answers && !waits;
+        assert_eq!(pair.acceptor.error, floods.then_some(flood));
     }
 }
 

@@ -22,8 +22,8 @@ pub(crate) fn run_hostile(seed: u64, mut script: &[u8]) {
     let (dialer, mut acceptor) = windows(1000, 3000);
     acceptor.limits.streams_max = 8;
     let mut pair = Pair::connected(dialer, acceptor);
-    pair.dialer.split = Split::Random(seed);
-    pair.acceptor.split = Split::Random(seed);
+    pair.dialer.split = Split::from_seed(seed);
+    pair.acceptor.split = Split::from_seed(seed);
     let (opened, killed, ended) = (Vec::new(), BTreeSet::new(), BTreeSet::new());
     let mut caller = Caller {
         pair,

@@ -48,7 +48,7 @@ pub(crate) fn run(settings: Settings, script: &[u8]) {
     let mut pair = Pair::connected(dialer, acceptor);
     for side in [&mut pair.dialer, &mut pair.acceptor] {
         side.out_bytes = settings.out_bytes;
-        side.split = Split::Random(settings.seed);
+        side.split = Split::from_seed(settings.seed);
     }
     let mut run = Run {
         pair,

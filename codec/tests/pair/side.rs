@@ -38,6 +38,15 @@ pub(crate) enum Split {
 }
 
 impl Split {
+    /// Whole for every fourth seed, else random.
+    pub(crate) fn from_seed(seed: u64) -> Self {
+        if seed.is_multiple_of(4) {
+            Self::Whole
+        } else {
+            Self::Random(seed)
+        }
+    }
+
     fn next(&mut self, arrived: usize, left: usize) -> usize {
         let len = match self {
             Self::Whole => left,

@@ -101,7 +101,8 @@ pub enum Event {
         /// Which.
         socket: SocketId,
     },
-    /// A dialed socket could not connect; its id is dead.
+    /// A dialed socket could not connect; its id is dead, and its slot is used again only once
+    /// this event was read.
     ConnectFailed {
         /// Which.
         socket: SocketId,
@@ -136,7 +137,8 @@ pub enum Event {
         /// All of it was taken by the kernel, or why not.
         result: io::Result<()>,
     },
-    /// A closed socket is gone: no operation of it is left and its descriptor is closed.
+    /// A closed socket is gone: no operation of it is left and its descriptor is closed. Its slot
+    /// is used again only once this event was read, so tables by slot stay unambiguous.
     Closed {
         /// Which.
         socket: SocketId,

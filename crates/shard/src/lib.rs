@@ -6,7 +6,7 @@
 //!                               +-- ShardCtx: links, timers, tasks, counters for roles and tasks
 //! ```
 //!
-//! [`ShardSet`] starts the threads. A role plugs in as a [`LinkAcceptor`] for accepted links or
+//! [`ShardSet`] starts the threads, or makes shards that the caller turns. A role plugs in as a [`LinkAcceptor`] for accepted links or
 //! through [`ShardCtx::dial`] for dialed ones; both get a [`LinkRole`] per [`Link`]. The link is a
 //! value machine without I/O, so a client may also run it inside another runtime.
 //!
@@ -14,11 +14,13 @@
 
 #![forbid(unsafe_code)]
 
+mod clock;
 mod ctx;
 mod key;
 mod link;
 mod links;
 mod mailboxes;
+mod manual;
 mod message;
 mod payload;
 mod roles;
@@ -29,6 +31,7 @@ mod stream_cell;
 mod turn;
 mod wakers;
 
+pub use clock::Clock;
 pub use ctx::ShardCtx;
 pub use key::LinkKey;
 pub use link::{FlushReason, Inbox, Link, Message, Taken};
@@ -36,7 +39,7 @@ pub use mailboxes::ShardHandle;
 pub use message::{ShardSignal, ShardWork};
 pub use payload::Payload;
 pub use roles::{LinkAcceptor, LinkDown, LinkRole};
-pub use set::{ShardSet, ShardSetConfig, StartError};
+pub use set::{Listening, ShardSet, ShardSetConfig, StartError};
 pub use shared_inbox::SharedInbox;
 pub use sleep::Sleep;
 pub use stream_cell::StreamCell;

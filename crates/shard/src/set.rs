@@ -2,7 +2,7 @@
 
 use std::fmt;
 use std::io;
-use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
+use std::sync::mpsc::{Receiver, SyncSender, TryRecvError, sync_channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 use std::time::Duration;
@@ -16,6 +16,7 @@ use ringmain_reactor::{
 };
 use ringmain_telemetry::Telemetry;
 
+use crate::clock::Clock;
 use crate::ctx::ShardCtx;
 use crate::mailboxes::ShardHandle;
 use crate::message::{ListenRequest, ShardMessage};
@@ -62,6 +63,7 @@ pub struct ShardSet {
     telemetry: Arc<Telemetry>,
     io: IoKind,
     fallback: Option<String>,
+    clock: Clock,
 }
 
 /// Why a set could not start.
@@ -114,13 +116,19 @@ impl ShardSet {
             drop(start.peers.send(Arc::clone(&handles)));
             threads.push(start.thread);
         }
-        Ok(Self {
-            handles,
-            threads: Mutex::new(threads),
-            telemetry,
-            io: resolved.kind,
-            fallback: resolved.reason,
-        })
+        let (io, fallback) = (resolved.kind, resolved.reason);
+        Ok(Self::assemble(handles, threads, telemetry, io, fallback, Clock::default()))
+    }
+
+    pub(crate) const fn assemble(
+        handles: Arc<[ShardHandle]>,
+        threads: Vec<JoinHandle<io::Result<()>>>,
+        telemetry: Arc<Telemetry>,
+        io: IoKind,
+        fallback: Option<String>,
+        clock: Clock,
+    ) -> Self {
+        Self { handles, threads: Mutex::new(threads), telemetry, io, fallback, clock }
     }
 
     /// Handles of all shards.
@@ -143,18 +151,47 @@ impl ShardSet {
         self.fallback.as_deref()
     }
 
+    /// The time that the shards go by.
+    pub const fn clock(&self) -> &Clock {
+        &self.clock
+    }
+
+    /// Whether the shards have no threads, but are turned by whoever made the set.
+    pub const fn is_manual(&self) -> bool {
+        self.clock.is_turned()
+    }
+
     /// Opens a listener on the first shard, which spreads connections over all of them; returns
     /// the address really bound. Blocks until it is open; not for use on a shard.
     ///
     /// # Errors
     ///
-    /// The operating system's error of bind or listen, or the shard has stopped.
+    /// The operating system's error of bind or listen, or the shard has stopped; `Unsupported` on
+    /// a set that is turned by hand, which would wait for itself.
     pub fn listen(
         &self,
         address: &Address,
         options: &ListenOptions,
         acceptor: Arc<dyn LinkAcceptor>,
     ) -> io::Result<Address> {
+        if self.is_manual() {
+            let text = "a set that is turned by hand listens with begin_listen";
+            return Err(io::Error::new(io::ErrorKind::Unsupported, text));
+        }
+        self.begin_listen(address, options, acceptor)?.wait()
+    }
+
+    /// As [`listen`](Self::listen), without waiting.
+    ///
+    /// # Errors
+    ///
+    /// The shard has stopped or its mailbox is full.
+    pub fn begin_listen(
+        &self,
+        address: &Address,
+        options: &ListenOptions,
+        acceptor: Arc<dyn LinkAcceptor>,
+    ) -> io::Result<Listening> {
         let (reply, answer) = sync_channel(1);
         let request = ListenRequest {
             address: address.clone(),
@@ -165,7 +202,7 @@ impl ShardSet {
         self.handles[0]
             .post(ShardMessage::Listen(Box::new(request)))
             .map_err(|_| io::Error::other("the shard has stopped or its mailbox is full"))?;
-        answer.recv_timeout(LISTEN_WAIT).map_err(|_| io::Error::from(io::ErrorKind::TimedOut))?
+        Ok(Listening { answer })
     }
 
     /// Closes every listener; connections stay.
@@ -177,7 +214,7 @@ impl ShardSet {
     }
 
     /// Says goodbye on every link, flushes, closes, and ends the threads, at the latest after
-    /// `within`. Blocks; not for use on a shard.
+    /// `within`. Blocks; not for use on a shard. A set that is turned by hand is only told to stop.
     ///
     /// # Errors
     ///
@@ -220,6 +257,35 @@ impl fmt::Debug for ShardSet {
             .field("shards", &self.handles.len())
             .field("io", &self.io)
             .finish_non_exhaustive()
+    }
+}
+
+/// A listener that its shard is about to open.
+#[derive(Debug)]
+pub struct Listening {
+    answer: Receiver<io::Result<Address>>,
+}
+
+impl Listening {
+    /// The address really bound, or why there is none; `None` while the shard has not answered.
+    /// Answers once.
+    pub fn poll(&self) -> Option<io::Result<Address>> {
+        match self.answer.try_recv() {
+            Ok(result) => Some(result),
+            Err(TryRecvError::Empty) => None,
+            Err(TryRecvError::Disconnected) => {
+                Some(Err(io::Error::other("the shard has stopped")))
+            }
+        }
+    }
+
+    /// Waits for the answer; not for use on a shard, nor with shards that this thread turns.
+    ///
+    /// # Errors
+    ///
+    /// The operating system's error of bind or listen, or the shard does not answer.
+    pub fn wait(self) -> io::Result<Address> {
+        self.answer.recv_timeout(LISTEN_WAIT).map_err(|_| io::Error::from(io::ErrorKind::TimedOut))?
     }
 }
 

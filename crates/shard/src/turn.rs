@@ -8,11 +8,12 @@ use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
 use ringmain_codec::{ConnectionError, Status};
-use ringmain_reactor::exec::Executor;
+use ringmain_reactor::exec::{Executor, ExecutorStats};
 use ringmain_reactor::mailbox::Receiver;
 use ringmain_reactor::{Event, ListenerId, Reactor, SocketId, SocketOptions};
 use ringmain_telemetry::{Counter, Gauge};
 
+use crate::clock::Clock;
 use crate::ctx::{Command, ShardCtx, TimerTarget};
 use crate::key::LinkKey;
 use crate::link::FlushReason;
@@ -53,6 +54,7 @@ pub struct Shard<R: Reactor> {
     socket_options: SocketOptions,
     stop_at: Option<Instant>,
     ended: Option<Instant>,
+    clock: Clock,
 }
 
 impl<R: Reactor> Shard<R> {
@@ -74,12 +76,35 @@ impl<R: Reactor> Shard<R> {
             socket_options,
             stop_at: None,
             ended: None,
+            clock: Clock::default(),
         }
+    }
+
+    /// Shows the time of each turn on `clock`.
+    pub(crate) fn with_clock(mut self, clock: Clock) -> Self {
+        self.clock = clock;
+        self
     }
 
     /// The context that this shard's roles and tasks use.
     pub const fn ctx(&self) -> &ShardCtx {
         &self.ctx
+    }
+
+    /// The driver, to look at its counters.
+    pub const fn reactor(&self) -> &R {
+        &self.reactor
+    }
+
+    /// Counters of the shard's tasks.
+    pub fn tasks(&self) -> ExecutorStats {
+        self.exec.stats()
+    }
+
+    /// Until when the next [`turn`](Self::turn) would wait: a time that has come if there is work,
+    /// `None` if only an event or a message brings some. For whoever moves a virtual time.
+    pub fn next_wait(&mut self) -> Option<Instant> {
+        self.wait_until()
     }
 
     /// One turn; waits inside when there is nothing to do.
@@ -89,11 +114,13 @@ impl<R: Reactor> Shard<R> {
     /// Only when the driver itself cannot go on.
     pub fn turn(&mut self) -> io::Result<Turn> {
         let until = self.wait_until();
+        let until = self.spin_or_park(until);
         self.reactor.turn(until)?;
         self.mailbox.unpark();
         let now = self.reactor.now();
         self.watch_turn_time(now);
         self.ctx.set_now(now);
+        self.clock.set(now);
         self.ctx.count(Counter::Turns, 1);
 
         while let Some(event) = self.reactor.next_event() {
@@ -123,17 +150,34 @@ impl<R: Reactor> Shard<R> {
 
     fn wait_until(&mut self) -> Option<Instant> {
         let now = self.ctx.now();
-        let busy = !self.exec.is_idle() || self.ctx.has_dirty();
-        if busy || !self.mailbox.prepare_park() || !self.exec.prepare_park() {
+        self.ended = None;
+        if !self.exec.is_idle() || self.ctx.has_dirty() || self.mailbox.has_work() {
             self.ended = Some(now);
             return Some(now);
         }
-        self.ended = None;
         let timer = self.ctx.timers().borrow().next_deadline();
         match (timer, self.stop_at) {
             (Some(timer), Some(stop)) => Some(timer.min(stop)),
             (timer, stop) => timer.or(stop),
         }
+    }
+
+    /// Spins as far as the idle policy goes; then raises the sleeping flag and looks once more at
+    /// everything that rings its bell.
+    fn spin_or_park(&mut self, until: Option<Instant>) -> Option<Instant> {
+        let now = self.ctx.now();
+        if until.is_some_and(|until| until <= now) {
+            return until;
+        }
+        let (mailbox, exec) = (&self.mailbox, &self.exec);
+        let has_mail = || mailbox.has_work() || !exec.is_idle();
+        if self.reactor.spin(until, &has_mail)
+            || !self.mailbox.prepare_park()
+            || !self.exec.prepare_park()
+        {
+            return Some(now);
+        }
+        until
     }
 
     /// Counts turns during which the thread did not come back for long. Only back-to-back turns
@@ -287,6 +331,9 @@ impl<R: Reactor> Shard<R> {
         self.count_down(&down);
         let this = &mut *borrowed;
         this.state = LinkState::Lingering;
+        if matches!(down, LinkDown::Protocol(_)) {
+            this.link.farewell(self.ctx.now());
+        }
         this.link.fail();
         this.role.on_down(&self.ctx, key, &mut this.link, &down);
         let Some(socket) = this.socket else {
@@ -598,6 +645,13 @@ impl<R: Reactor> Shard<R> {
             drop(borrowed);
             self.take_down(key, down);
         }
+    }
+}
+
+/// Handlers and links may hold the context, which holds them: the circle is cut here.
+impl<R: Reactor> Drop for Shard<R> {
+    fn drop(&mut self) {
+        self.ctx.forget_extensions();
     }
 }
 

@@ -36,6 +36,12 @@ impl RecvWindow {
         self.unreturned += bytes;
     }
 
+    /// Uses `bytes`, at most what is available, and gives them back at once.
+    pub(crate) fn pass(&mut self, bytes: u32) {
+        self.available -= bytes;
+        self.unreturned += bytes;
+    }
+
     /// Whether a CREDIT is worth a frame: half the window can be granted.
     pub(crate) fn is_due(&self) -> bool {
         self.unreturned > 0 && self.unreturned >= self.window / 2
@@ -134,6 +140,13 @@ impl RecvAccount {
     pub(crate) fn give_back(&mut self, bytes: u32) {
         self.flow.returned += u64::from(bytes);
         self.window.give_back(bytes);
+    }
+
+    /// Uses credit, which the caller has checked, and gives it back at once.
+    pub(crate) fn pass(&mut self, bytes: u32) {
+        self.flow.used += u64::from(bytes);
+        self.flow.returned += u64::from(bytes);
+        self.window.pass(bytes);
     }
 
     pub(crate) fn take_grant(&mut self) -> u32 {

@@ -26,6 +26,9 @@ pub(crate) struct Streams<P> {
     slots: Vec<Stream<P>>,
     free: Vec<u32>,
     by_id: FxHashMap<u32, u32>,
+    /// Where a stream most likely is, by the low bits of its id: ids are dense, so this nearly
+    /// always spares the map.
+    hints: Vec<u32>,
     /// Streams the caller has.
     open: usize,
     /// Streams killed here whose END is still to come.
@@ -53,6 +56,7 @@ impl<P: AsRef<[u8]>> Streams<P> {
             slots: Vec::new(),
             free: Vec::new(),
             by_id: FxHashMap::default(),
+            hints: Vec::new(),
             open: 0,
             tombstones: 0,
             control: Ring::default(),
@@ -81,10 +85,13 @@ impl<P: AsRef<[u8]>> Streams<P> {
             Some(slot) => slot,
             None => self.add_slot(now),
         };
+        let hint = self.hint(id);
+        self.hints[hint] = slot;
         let stream = &mut self.slots[slot as usize];
         stream.id = id;
         stream.phase = phase;
         stream.send.reset(send_credit);
+        stream.opened_at = now;
         stream.recv = recv::RecvHalf::new(recv_window, now);
         self.sent.granted += u64::from(send_credit);
         self.received.granted += u64::from(recv_window);
@@ -98,6 +105,12 @@ impl<P: AsRef<[u8]>> Streams<P> {
             unreachable!("streams_max is a u32 and bounds the table")
         };
         self.slots.push(Stream::free(now));
+        let hints = 2 * self.slots.len().next_power_of_two();
+        if self.hints.len() < hints {
+            // What the old places said is found through the map until its stream ends.
+            self.hints.clear();
+            self.hints.resize(hints, slot);
+        }
         for ring in [
             &mut self.control,
             &mut self.active,
@@ -181,8 +194,19 @@ impl<P: AsRef<[u8]>> Streams<P> {
     }
 
     /// The slot of a stream by its id on the wire.
+    #[inline]
     pub(crate) fn by_id(&self, id: StreamId) -> Option<u32> {
+        let hint = *self.hints.get(self.hint(id))?;
+        if self.slots[hint as usize].id == id {
+            return Some(hint);
+        }
         self.by_id.get(&id.value()).copied()
+    }
+
+    /// The place of a stream in `hints`, whose length is a power of two.
+    #[inline]
+    fn hint(&self, id: StreamId) -> usize {
+        (id.value() >> 1) as usize & self.hints.len().wrapping_sub(1)
     }
 
     pub(crate) fn at(&self, slot: u32) -> &Stream<P> {
@@ -191,6 +215,11 @@ impl<P: AsRef<[u8]>> Streams<P> {
 
     pub(crate) fn at_mut(&mut self, slot: u32) -> &mut Stream<P> {
         &mut self.slots[slot as usize]
+    }
+
+    /// A stream with the account of all streams' credit.
+    pub(crate) fn receiving(&mut self, slot: u32) -> (&mut Stream<P>, &mut CreditFlow) {
+        (&mut self.slots[slot as usize], &mut self.received)
     }
 
     /// All slots, free ones included.

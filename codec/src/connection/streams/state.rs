@@ -61,6 +61,7 @@ pub(crate) struct Stream<P> {
     pub(crate) due: Due,
     /// ACCEPT was sent or received, or DATA implied it.
     pub(crate) accepted: bool,
+    pub(crate) opened_at: Instant,
     /// STOP was sent or received.
     pub(crate) stopped: bool,
     pub(crate) send: SendHalf<P>,
@@ -81,6 +82,7 @@ impl<P: AsRef<[u8]>> Stream<P> {
             priority: Priority::Middle,
             due: Due::default(),
             accepted: false,
+            opened_at: now,
             stopped: false,
             send: SendHalf::new(),
             recv: RecvHalf::new(0, now),

@@ -66,16 +66,29 @@ impl<T> Slots<T> {
         }
     }
 
-    /// Takes the value of a pair that is not stale.
+    /// Takes the value of a pair that is not stale; its slot may be used again at once.
     pub(crate) fn remove(&mut self, index: u32, generation: u32) -> Option<T> {
+        let value = self.retire(index, generation)?;
+        self.reuse(index);
+        Some(value)
+    }
+
+    /// Takes the value of a pair that is not stale and keeps its slot, which counts as a value
+    /// until [`reuse`](Self::reuse): for users who keep tables by slot and have not heard of the
+    /// end yet.
+    pub(crate) fn retire(&mut self, index: u32, generation: u32) -> Option<T> {
         let entry = self.entries.get_mut(index as usize)?;
         if entry.generation != generation {
             return None;
         }
         let value = entry.value.take()?;
         entry.generation = generation.wrapping_add(1);
-        self.free.push(index);
         Some(value)
+    }
+
+    /// Lets a retired slot be used again.
+    pub(crate) fn reuse(&mut self, index: u32) {
+        self.free.push(index);
     }
 
     /// Each value.

@@ -360,3 +360,19 @@ pub(crate) fn clients_that_leave_at_once<F: Factory>() {
     net.driver.unlisten(listener);
     net.end();
 }
+
+pub(crate) fn an_unread_end_keeps_its_slot<F: Factory>() {
+    let Some(mut net) = Net::new::<F>(&DriverConfig::server()) else {
+        return;
+    };
+    let (first, peer) = net.with_peer(&SocketOptions::default());
+    drop(peer);
+    net.until(|_, event| matches!(event, Event::Eof { .. }).then_some(()));
+    // Closed waits in the queue while its successor comes in.
+    net.driver.close(first);
+    let (ours, _peer) = stream_pair();
+    let second = net.driver.adopt(ours, &SocketOptions::default()).unwrap();
+    assert_ne!(first.index(), second.index());
+    net.close_all(&[second]);
+    net.end();
+}

@@ -29,7 +29,8 @@ macro_rules! suite {
                 dial: refused, no_such_path, closed_before_connected, options_are_applied;
                 close: eof_after_data, half_closed_peer_still_hears, reset, stale_ids_do_nothing,
                     a_cut_off_send_comes_back, everything_in_flight, churn, dropped_driver,
-                    last_bytes_survive_a_talkative_peer, clients_that_leave_at_once;
+                    last_bytes_survive_a_talkative_peer, clients_that_leave_at_once,
+                    an_unread_end_keeps_its_slot;
                 listen: queued_connections_are_accepted_before_the_end, taken_port,
                     handed_over_descriptors;
                 buffers: held_to_the_last_one, busy_socket_pauses_at_its_quota,

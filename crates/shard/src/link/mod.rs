@@ -228,6 +228,11 @@ impl Link {
         self.has_output()
     }
 
+    /// Writes what an error still has to tell the peer, ahead of [`fail`](Self::fail).
+    pub fn farewell(&mut self, now: Instant) {
+        self.fill(now);
+    }
+
     /// The transport is gone: every open stream is now failed.
     pub fn fail(&mut self) {
         self.connection.fail();

@@ -138,6 +138,16 @@ impl SimNet {
         }
     }
 
+    /// Stops a host's processes, as SIGSTOP does, or lets them go on: while frozen, time does not
+    /// stop for what its reactors have to do, and the caller must not turn them. Its kernel takes
+    /// and sends bytes as before, as far as buffers reach.
+    pub fn set_frozen(&self, host: &str, frozen: bool) {
+        let mut world = self.world.borrow_mut();
+        for node in world.nodes.iter_mut().filter(|node| &*node.host == host) {
+            node.frozen = frozen;
+        }
+    }
+
     /// When something next happens or a reactor next has something to do: now, if one has
     /// already; `None` if nothing will ever happen by itself.
     #[must_use]

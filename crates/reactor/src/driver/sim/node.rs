@@ -28,6 +28,8 @@ pub(super) struct Node {
     /// What its last turn asked for; `None` = to wait for ever.
     pub(super) until: Option<Instant>,
     pub(super) alive: bool,
+    /// Its process is stopped: it takes no turns, though its kernel goes on.
+    pub(super) frozen: bool,
     /// Accepts that are still to fail, by command.
     pub(super) accept_failures: u32,
 }
@@ -85,6 +87,7 @@ impl Node {
             woken: Arc::default(),
             until: Some(now),
             alive: true,
+            frozen: false,
             accept_failures: 0,
         }
     }
@@ -116,9 +119,13 @@ impl Node {
         Some(socket)
     }
 
+    pub(super) const fn may_turn(&self) -> bool {
+        self.alive && !self.frozen
+    }
+
     /// Whether a turn taken now would find something to do.
     pub(super) fn is_due(&self, now: Instant) -> bool {
-        self.alive
+        self.may_turn()
             && (!self.inbox.is_empty()
                 || (!self.readable.is_empty() && !self.exhausted)
                 || self.until.is_some_and(|until| until <= now)

@@ -134,7 +134,7 @@ impl World {
         let untils = self
             .nodes
             .iter()
-            .filter(|node| node.alive)
+            .filter(|node| node.may_turn())
             .filter_map(|node| node.until);
         let due = self.agenda.peek().map(|Reverse(due)| due.at);
         untils.chain(due).min().map(|at| at.max(self.now))

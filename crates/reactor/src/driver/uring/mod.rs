@@ -198,9 +198,12 @@ impl Reactor for Uring {
     }
 
     fn next_event(&mut self) -> Option<Event> {
-        let event = self.events.pop_front();
-        self.stats.events += u64::from(event.is_some());
-        event
+        let event = self.events.pop_front()?;
+        self.stats.events += 1;
+        if let Event::Closed { socket, .. } | Event::ConnectFailed { socket, .. } = &event {
+            self.sockets.reuse(socket.index());
+        }
+        Some(event)
     }
 
     fn stats(&self) -> &IoStats {

@@ -148,7 +148,7 @@ impl Uring {
         if socket.ops > 0 || socket.phase != Phase::Closing {
             return;
         }
-        let Some(socket) = self.sockets.remove(id.index(), id.generation()) else {
+        let Some(socket) = self.sockets.retire(id.index(), id.generation()) else {
             return;
         };
         self.stats.syscalls += 1;

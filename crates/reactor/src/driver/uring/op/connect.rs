@@ -85,7 +85,7 @@ impl Uring {
         } else {
             self.stats.connects_failed += 1;
             self.stats.syscalls += 1;
-            drop(self.sockets.remove(id.index(), id.generation()));
+            drop(self.sockets.retire(id.index(), id.generation()));
             let error = completion.error();
             self.events
                 .push_back(Event::ConnectFailed { socket: id, error });
