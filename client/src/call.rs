@@ -101,8 +101,11 @@ impl Call {
         policy: Policy,
     ) -> Result<Request, CallError> {
         let mut metadata = Vec::new();
-        Metadata::encode_pairs(self.metadata, &mut metadata)
-            .map_err(|rule| CallError::Invalid { message: format!("metadata: {rule}") })?;
+        Metadata::encode_pairs(self.metadata, &mut metadata).map_err(|rule| {
+            CallError::Invalid {
+                message: format!("metadata: {rule}"),
+            }
+        })?;
         Ok(Request {
             endpoint: endpoint.clone(),
             data: self.data,

@@ -82,7 +82,11 @@ impl Client {
     /// # Errors
     ///
     /// Nobody took the request; the error says why and whether a handler may have started.
-    pub async fn call(&self, endpoint: &EndpointId, call: Call) -> Result<ResponseStream, CallError> {
+    pub async fn call(
+        &self,
+        endpoint: &EndpointId,
+        call: Call,
+    ) -> Result<ResponseStream, CallError> {
         self.open(endpoint, call, false).await
     }
 
@@ -104,9 +108,11 @@ impl Client {
     /// This client for the tasks of one shard; `None` unless its home are shards.
     pub fn local(&self, ctx: &ShardCtx) -> Option<LocalClient> {
         match &self.inner.place {
-            Place::Shards(home) => {
-                Some(LocalClient::new(ctx, Arc::clone(home), self.inner.config.policy))
-            }
+            Place::Shards(home) => Some(LocalClient::new(
+                ctx,
+                Arc::clone(home),
+                self.inner.config.policy,
+            )),
             #[cfg(feature = "inline")]
             Place::Inline(_) => None,
         }
@@ -165,7 +171,12 @@ impl ClientBuilder {
         #[cfg(feature = "inline")]
         let inline = |connect: Arc<dyn Connect>| {
             let telemetry = self.telemetry.clone().unwrap_or_else(|| Telemetry::new(0));
-            InlineHome::new(Arc::clone(&watches), Arc::clone(&config), connect, telemetry)
+            InlineHome::new(
+                Arc::clone(&watches),
+                Arc::clone(&config),
+                connect,
+                telemetry,
+            )
         };
         let place = match self.home {
             Home::Shards(set) => {
@@ -177,7 +188,9 @@ impl ClientBuilder {
             #[cfg(feature = "inline")]
             Home::InlineOver(connect) => Place::Inline(inline(connect)),
         };
-        Client { inner: Arc::new(Inner { place, config }) }
+        Client {
+            inner: Arc::new(Inner { place, config }),
+        }
     }
 }
 
@@ -188,6 +201,8 @@ impl std::fmt::Debug for Client {
             #[cfg(feature = "inline")]
             Place::Inline(_) => "inline",
         };
-        f.debug_struct("Client").field("home", &home).finish_non_exhaustive()
+        f.debug_struct("Client")
+            .field("home", &home)
+            .finish_non_exhaustive()
     }
 }

@@ -71,8 +71,17 @@ enum State<L> {
     Choose,
     Watching(Watching),
     Reading(WaitFor<fn(&Snapshot) -> bool>),
-    Linking { peer: PeerKey, wait: WaitKey, instance: InstanceId },
-    Accepting { link: L, stream: StreamKey, peer: PeerKey, instance: InstanceId },
+    Linking {
+        peer: PeerKey,
+        wait: WaitKey,
+        instance: InstanceId,
+    },
+    Accepting {
+        link: L,
+        stream: StreamKey,
+        peer: PeerKey,
+        instance: InstanceId,
+    },
     Done,
 }
 
@@ -84,7 +93,13 @@ enum Step<L> {
 
 impl<H: Host> Driver<H> {
     pub(crate) const fn new(host: H, request: Arc<Request>) -> Self {
-        Self { host, request, tried: Vec::new(), last: None, state: State::Choose }
+        Self {
+            host,
+            request,
+            tried: Vec::new(),
+            last: None,
+            state: State::Choose,
+        }
     }
 
     /// What the deadline's passing means at this point.
@@ -97,7 +112,10 @@ impl<H: Host> Driver<H> {
         CallError::DeadlineExceeded { started, instance }
     }
 
-    pub(crate) fn poll(&mut self, cx: &mut Context<'_>) -> Poll<Result<Opened<H::Link>, CallError>> {
+    pub(crate) fn poll(
+        &mut self,
+        cx: &mut Context<'_>,
+    ) -> Poll<Result<Opened<H::Link>, CallError>> {
         loop {
             let state = std::mem::replace(&mut self.state, State::Done);
             match self.step(state, cx) {
@@ -126,28 +144,44 @@ impl<H: Host> Driver<H> {
                 Poll::Ready(Ok(_)) => Step::Go(State::Choose),
                 Poll::Ready(Err(_)) => Step::Done(Err(self.nobody())),
             },
-            State::Linking { peer, wait, instance } => {
-                match self.host.with_pool(|pool| pool.poll_wait(wait, cx)) {
-                    Poll::Pending => Step::Pending(State::Linking { peer, wait, instance }),
-                    Poll::Ready(Some(Ok(link))) => self.open(link, peer, instance),
-                    Poll::Ready(Some(Err(failure))) => {
-                        self.next(instance, failure.into_error(instance))
-                    }
-                    Poll::Ready(None) => Step::Done(Err(CallError::Closed)),
+            State::Linking {
+                peer,
+                wait,
+                instance,
+            } => match self.host.with_pool(|pool| pool.poll_wait(wait, cx)) {
+                Poll::Pending => Step::Pending(State::Linking {
+                    peer,
+                    wait,
+                    instance,
+                }),
+                Poll::Ready(Some(Ok(link))) => self.open(link, peer, instance),
+                Poll::Ready(Some(Err(failure))) => {
+                    self.next(instance, failure.into_error(instance))
                 }
-            }
-            State::Accepting { link, stream, peer, instance } => {
-                match self.host.poll_accepted(&link, stream, cx) {
-                    Poll::Pending => {
-                        Step::Pending(State::Accepting { link, stream, peer, instance })
-                    }
-                    Poll::Ready(Ok(())) => Step::Done(Ok(Opened { link, stream, instance })),
-                    Poll::Ready(Err(end)) => {
-                        self.host.release(&link, stream);
-                        self.refused(&end, instance)
-                    }
+                Poll::Ready(None) => Step::Done(Err(CallError::Closed)),
+            },
+            State::Accepting {
+                link,
+                stream,
+                peer,
+                instance,
+            } => match self.host.poll_accepted(&link, stream, cx) {
+                Poll::Pending => Step::Pending(State::Accepting {
+                    link,
+                    stream,
+                    peer,
+                    instance,
+                }),
+                Poll::Ready(Ok(())) => Step::Done(Ok(Opened {
+                    link,
+                    stream,
+                    instance,
+                })),
+                Poll::Ready(Err(end)) => {
+                    self.host.release(&link, stream);
+                    self.refused(&end, instance)
                 }
-            }
+            },
             State::Done => Step::Done(Err(CallError::Closed)),
         }
     }
@@ -159,15 +193,19 @@ impl<H: Host> Driver<H> {
             Ok(Chosen::Peer(peer, instance)) => {
                 match self.host.with_pool(|pool| pool.acquire(peer)) {
                     Ok(Acquired::Ready(link)) => self.open(link, peer, instance),
-                    Ok(Acquired::Wait(wait)) => Step::Go(State::Linking { peer, wait, instance }),
+                    Ok(Acquired::Wait(wait)) => Step::Go(State::Linking {
+                        peer,
+                        wait,
+                        instance,
+                    }),
                     Err(error) => Step::Done(Err(error)),
                 }
             }
             Ok(Chosen::NotFollowed) => match self.host.watches().known(&self.request.endpoint) {
                 Some(handle) => self.follow(Ok(handle)),
-                None => {
-                    Step::Go(State::Watching(self.host.watches().watch(&self.request.endpoint)))
-                }
+                None => Step::Go(State::Watching(
+                    self.host.watches().watch(&self.request.endpoint),
+                )),
             },
             Ok(Chosen::NotRead(handle)) => {
                 let is_read: fn(&Snapshot) -> bool = |snapshot| snapshot.version() > 0;
@@ -181,8 +219,8 @@ impl<H: Host> Driver<H> {
 
     fn follow(&self, handle: Result<SnapshotHandle, CallError>) -> Step<H::Link> {
         let endpoint = &self.request.endpoint;
-        let followed = handle
-            .and_then(|handle| self.host.with_pool(|pool| pool.follow(endpoint, &handle)));
+        let followed =
+            handle.and_then(|handle| self.host.with_pool(|pool| pool.follow(endpoint, &handle)));
         match followed {
             Ok(()) => Step::Go(State::Choose),
             Err(error) => Step::Done(Err(error)),
@@ -191,17 +229,28 @@ impl<H: Host> Driver<H> {
 
     fn open(&mut self, link: H::Link, peer: PeerKey, instance: InstanceId) -> Step<H::Link> {
         let now = self.host.now();
-        if self.request.deadline.is_some_and(|deadline| deadline <= now) {
+        if self
+            .request
+            .deadline
+            .is_some_and(|deadline| deadline <= now)
+        {
             let started = Started::No;
             let instance = Some(instance);
             return Step::Done(Err(CallError::DeadlineExceeded { started, instance }));
         }
         let rejected = |status: Status, limit: &str, message: String| {
-            let error = StreamError::new(status, Started::No, message).at(instance).limit(limit);
+            let error = StreamError::new(status, Started::No, message)
+                .at(instance)
+                .limit(limit);
             Step::Done(Err(CallError::Rejected(error)))
         };
         match self.host.open(&link, &self.request) {
-            Ok(stream) => Step::Go(State::Accepting { link, stream, peer, instance }),
+            Ok(stream) => Step::Go(State::Accepting {
+                link,
+                stream,
+                peer,
+                instance,
+            }),
             Err(error @ OpenError::TooLarge { .. }) => {
                 rejected(Status::TooLarge, "message_bytes_max", error.to_string())
             }
@@ -213,15 +262,19 @@ impl<H: Host> Driver<H> {
                 self.host.with_pool(|pool| pool.retire(peer, &link));
                 Step::Go(State::Choose)
             }
-            Err(error @ OpenError::Endpoint) => {
-                Step::Done(Err(CallError::Invalid { message: error.to_string() }))
-            }
+            Err(error @ OpenError::Endpoint) => Step::Done(Err(CallError::Invalid {
+                message: error.to_string(),
+            })),
             Err(error) => {
                 let draining = matches!(error, OpenError::Draining);
                 let now = self.host.now();
-                self.host.with_pool(|pool| pool.link_ended(peer, &link, draining, now));
-                let kind =
-                    if draining { ConnectErrorKind::Draining } else { ConnectErrorKind::Reset };
+                self.host
+                    .with_pool(|pool| pool.link_ended(peer, &link, draining, now));
+                let kind = if draining {
+                    ConnectErrorKind::Draining
+                } else {
+                    ConnectErrorKind::Reset
+                };
                 self.next(instance, DialFailure::new(kind, "").into_error(instance))
             }
         }
@@ -233,9 +286,9 @@ impl<H: Host> Driver<H> {
             let (started, instance) = (end.started, Some(instance));
             return Step::Done(Err(CallError::DeadlineExceeded { started, instance }));
         }
-        let error = end.error(instance).unwrap_or_else(|| {
-            StreamError::new(end.info.status, end.started, "").at(instance)
-        });
+        let error = end
+            .error(instance)
+            .unwrap_or_else(|| StreamError::new(end.info.status, end.started, "").at(instance));
         if end.is_turned_away() {
             return self.next(instance, CallError::Rejected(error));
         }
@@ -254,7 +307,9 @@ impl<H: Host> Driver<H> {
 
     fn nobody(&mut self) -> CallError {
         let endpoint = || self.request.endpoint.clone();
-        self.last.take().unwrap_or_else(|| CallError::NoInstances { endpoint: endpoint() })
+        self.last.take().unwrap_or_else(|| CallError::NoInstances {
+            endpoint: endpoint(),
+        })
     }
 }
 

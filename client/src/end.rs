@@ -14,7 +14,11 @@ pub struct EndInfo {
 
 impl EndInfo {
     pub(crate) fn new(status: Status, message: impl Into<String>) -> Self {
-        Self { status, message: message.into(), trailers: Vec::new() }
+        Self {
+            status,
+            message: message.into(),
+            trailers: Vec::new(),
+        }
     }
 
     /// How it ended.

@@ -46,7 +46,10 @@ impl StreamError {
 
     /// Whether the same request may be sent again without running twice.
     pub fn is_retryable(&self) -> bool {
-        let lost = matches!(self.status, Status::ConnectionLost | Status::PeerUnresponsive);
+        let lost = matches!(
+            self.status,
+            Status::ConnectionLost | Status::PeerUnresponsive
+        );
         self.started == Started::No && (lost || self.status.is_retry_safe())
     }
 
@@ -123,9 +126,18 @@ impl CallError {
     pub const fn status(&self) -> Status {
         match self {
             Self::NoInstances { .. } | Self::UnknownInstance { .. } => Status::UnknownEndpoint,
-            Self::Connect { kind: ConnectErrorKind::StaleInstance, .. } => Status::StaleInstance,
-            Self::Connect { kind: ConnectErrorKind::Protocol, .. } => Status::ProtocolError,
-            Self::Connect { kind: ConnectErrorKind::Draining, .. } => Status::Draining,
+            Self::Connect {
+                kind: ConnectErrorKind::StaleInstance,
+                ..
+            } => Status::StaleInstance,
+            Self::Connect {
+                kind: ConnectErrorKind::Protocol,
+                ..
+            } => Status::ProtocolError,
+            Self::Connect {
+                kind: ConnectErrorKind::Draining,
+                ..
+            } => Status::Draining,
             Self::Connect { .. } => Status::ConnectionLost,
             Self::Overloaded { .. } => Status::Overloaded,
             Self::DeadlineExceeded { .. } => Status::DeadlineExceeded,
@@ -233,6 +245,10 @@ struct Detail<'a>(&'a str);
 
 impl std::fmt::Display for Detail<'_> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        if self.0.is_empty() { Ok(()) } else { write!(f, ": {}", self.0) }
+        if self.0.is_empty() {
+            Ok(())
+        } else {
+            write!(f, ": {}", self.0)
+        }
     }
 }

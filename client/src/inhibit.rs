@@ -25,7 +25,10 @@ impl Inhibition {
     /// A connection failed or was lost, on top of what was known before.
     pub(crate) fn failed(before: Option<Self>, backoff: Backoff, now: Instant) -> Self {
         let failures = before.map_or(0, |before| before.failures);
-        let pause = backoff.min.saturating_mul(2_u32.saturating_pow(failures)).min(backoff.max);
+        let pause = backoff
+            .min
+            .saturating_mul(2_u32.saturating_pow(failures))
+            .min(backoff.max);
         Self {
             failures: failures.saturating_add(1),
             failed_at: now,

@@ -48,7 +48,11 @@ enum Phase {
 
 impl ResponseStream {
     pub(crate) const fn new(source: Source, request_id: RequestId) -> Self {
-        Self { source, request_id, phase: Phase::Open }
+        Self {
+            source,
+            request_id,
+            phase: Phase::Open,
+        }
     }
 
     /// The next message, or how the stream ended badly; `None` at its end.
@@ -113,7 +117,10 @@ impl ResponseStream {
             Source::Inline(stream) => Target::Inline(stream.sink()),
             Source::Shard(stream) => Target::Shard(stream.sink()),
         };
-        RequestSink { target, queue_bytes_max }
+        RequestSink {
+            target,
+            queue_bytes_max,
+        }
     }
 
     fn poll_message(&mut self, cx: &mut Context<'_>) -> Poll<Option<Result<Bytes, StreamError>>> {
@@ -210,7 +217,11 @@ impl RequestSink {
                 return Poll::Ready(());
             }
             cell.register_sender(cx.waker());
-            if cell.try_enter_queue(message.len(), max) { Poll::Ready(()) } else { Poll::Pending }
+            if cell.try_enter_queue(message.len(), max) {
+                Poll::Ready(())
+            } else {
+                Poll::Pending
+            }
         })
         .await;
         self.target.send(message).map_err(|error| match error {

@@ -43,7 +43,10 @@ pub(crate) struct Watches {
 
 impl Watches {
     pub(crate) fn new(source: Arc<dyn SnapshotSource>) -> Self {
-        Self { source, known: Mutex::default() }
+        Self {
+            source,
+            known: Mutex::default(),
+        }
     }
 
     /// The handle, if the endpoint is followed already.
@@ -69,7 +72,9 @@ impl Watches {
         endpoint: &EndpointId,
         watched: Result<SnapshotHandle, Error>,
     ) -> Result<SnapshotHandle, CallError> {
-        let handle = watched.map_err(|error| CallError::Discovery { message: error.to_string() })?;
+        let handle = watched.map_err(|error| CallError::Discovery {
+            message: error.to_string(),
+        })?;
         let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
         Ok(known.entry(endpoint.clone()).or_insert(handle).clone())
     }

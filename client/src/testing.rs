@@ -9,11 +9,9 @@ use ringmain_codec::{
     Config, ConnectionError, EndParams, EndpointId, Event, InstanceId, Metadata, Status,
     StreamHandle, TrySend,
 };
-use ringmain_discovery::{Freshness, Instance, Publisher, TransportAddr};
+use ringmain_discovery::{Instance, TransportAddr};
 use ringmain_reactor::Address;
-use ringmain_shard::{
-    Link, LinkAcceptor, LinkDown, LinkKey, LinkRole, Payload, ShardCtx,
-};
+use ringmain_shard::{Link, LinkAcceptor, LinkDown, LinkKey, LinkRole, Payload, ShardCtx};
 
 pub(crate) const ENDPOINT: &str = "prod.worker.generate";
 
@@ -27,13 +25,6 @@ pub(crate) fn id(value: u64) -> InstanceId {
 
 pub(crate) fn instance(value: u64, address: TransportAddr) -> Arc<Instance> {
     Arc::new(Instance::new(id(value), endpoint(), vec![address]))
-}
-
-/// A publisher that has published `instances`.
-pub(crate) fn published(instances: Vec<Arc<Instance>>) -> Publisher {
-    let mut publisher = Publisher::new(endpoint());
-    publisher.publish(instances, Freshness::Current);
-    publisher
 }
 
 /// What a responder saw, for assertions.
@@ -54,6 +45,10 @@ impl Seen {
 
     pub(crate) fn killed(&self) -> usize {
         self.killed.load(Ordering::SeqCst)
+    }
+
+    pub(crate) fn disconnected(&self) -> usize {
+        self.disconnected.load(Ordering::SeqCst)
     }
 
     pub(crate) fn stopped(&self) -> usize {
@@ -77,8 +72,9 @@ struct Answer {
 /// Requests: `tokens N LEN` sends N messages of LEN bytes and ends well; `hang` is never taken;
 /// `stay N` is taken, sends N one-byte messages and waits; `reject` is turned away as overloaded;
 /// `drain` as draining; `echo ..` is sent back once its input is complete; `fail` ends as an
-/// application error after one message; `goaway` is taken and followed by GOAWAY; `collect`
-/// records all messages and ends with their count.
+/// application error after one message; `goaway` is taken, sends one message and is followed by
+/// GOAWAY; `big N` sends one message of N bytes; an empty request, or `collect`, answers with the
+/// number of further messages once the input is complete.
 #[derive(Debug)]
 pub(crate) struct Script {
     seen: Arc<Seen>,
@@ -98,7 +94,12 @@ enum Todo {
 
 impl Script {
     pub(crate) fn new(seen: Arc<Seen>) -> Self {
-        Self { seen, answers: Vec::new(), token: Vec::new(), partial: Vec::new() }
+        Self {
+            seen,
+            answers: Vec::new(),
+            token: Vec::new(),
+            partial: Vec::new(),
+        }
     }
 
     pub(crate) fn on_bytes(
@@ -108,7 +109,9 @@ impl Script {
         mut chunk: &[u8],
     ) -> Result<(), ConnectionError> {
         loop {
-            let Some(event) = link.read(now, &mut chunk)? else { return Ok(()) };
+            let Some(event) = link.read(now, &mut chunk)? else {
+                return Ok(());
+            };
             match self.on_event(event) {
                 Todo::Nothing => {}
                 Todo::Open(stream, credit) => {
@@ -130,16 +133,32 @@ impl Script {
 
     fn on_event(&mut self, event: Event<'_>) -> Todo {
         match event {
-            Event::Open { stream, open, credit } => {
+            Event::Open {
+                stream,
+                open,
+                credit,
+            } => {
                 self.seen.opened.fetch_add(1, Ordering::SeqCst);
                 self.seen.deadlines.lock().unwrap().push(open.deadline);
                 let request = open.request.to_vec();
                 let (tokens, token_bytes) = (0, 0);
-                let answer = Answer { stream, request, tokens, token_bytes, ended: false };
+                let answer = Answer {
+                    stream,
+                    request,
+                    tokens,
+                    token_bytes,
+                    ended: false,
+                };
                 self.answers.push(answer);
                 Todo::Open(stream, credit)
             }
-            Event::Data { stream, piece, message_end, credit, .. } => {
+            Event::Data {
+                stream,
+                piece,
+                message_end,
+                credit,
+                ..
+            } => {
                 self.partial.extend_from_slice(piece);
                 if message_end {
                     let message = std::mem::take(&mut self.partial);
@@ -162,10 +181,17 @@ impl Script {
     }
 
     fn opened(&mut self, link: &mut Link, stream: StreamHandle) {
-        let Some(answer) = self.answers.iter_mut().find(|a| a.stream == stream) else { return };
+        let Some(answer) = self.answers.iter_mut().find(|a| a.stream == stream) else {
+            return;
+        };
         let request = String::from_utf8_lossy(&answer.request).into_owned();
         let words: Vec<_> = request.split(' ').collect();
-        let number = |at: usize| words.get(at).and_then(|word| word.parse().ok()).unwrap_or(0);
+        let number = |at: usize| {
+            words
+                .get(at)
+                .and_then(|word| word.parse().ok())
+                .unwrap_or(0)
+        };
         match words[0] {
             "tokens" => {
                 (answer.tokens, answer.token_bytes, answer.ended) = (number(1), number(2), true);
@@ -192,13 +218,18 @@ impl Script {
                 link.end(stream, end);
             }
             "goaway" => {
-                link.accept(stream);
+                link.send(stream, Payload::copied(b"last")).unwrap();
                 link.goaway(Status::Draining, "bye");
             }
             "big" => {
                 let message = vec![7; number(1)];
-                link.send(stream, Payload::from(bytes::Bytes::from(message))).unwrap();
-                link.end(stream, EndParams::new(Status::Ok));
+                let sent = link.send(stream, Payload::from(bytes::Bytes::from(message)));
+                let status = if sent.is_ok() {
+                    Status::Ok
+                } else {
+                    Status::TooLarge
+                };
+                link.end(stream, EndParams::new(status));
             }
             _ => {}
         }
@@ -206,7 +237,9 @@ impl Script {
 
     /// Sends tokens while there is credit; the end follows the last one.
     fn push(&mut self, link: &mut Link, stream: StreamHandle) {
-        let Some(answer) = self.answers.iter_mut().find(|a| a.stream == stream) else { return };
+        let Some(answer) = self.answers.iter_mut().find(|a| a.stream == stream) else {
+            return;
+        };
         self.token.resize(answer.token_bytes, b'x');
         while answer.tokens > 0 {
             match link.try_send(stream, &self.token).unwrap() {
@@ -228,7 +261,9 @@ impl Script {
     }
 
     fn input_ended(&mut self, link: &mut Link, stream: StreamHandle) {
-        let Some(answer) = self.answers.iter().find(|a| a.stream == stream) else { return };
+        let Some(answer) = self.answers.iter().find(|a| a.stream == stream) else {
+            return;
+        };
         let request = answer.request.clone();
         if request.starts_with(b"echo") {
             self.forget(stream);
@@ -237,7 +272,8 @@ impl Script {
         } else if request.is_empty() || request.starts_with(b"collect") {
             self.forget(stream);
             let count = self.seen.messages.lock().unwrap().len();
-            link.send(stream, Payload::copied(count.to_string().as_bytes())).unwrap();
+            link.send(stream, Payload::copied(count.to_string().as_bytes()))
+                .unwrap();
             link.end(stream, EndParams::new(Status::Ok));
         }
     }

@@ -14,7 +14,8 @@ use std::task::{Context, Poll, Waker};
 use std::time::Instant;
 
 use ringmain_codec::{
-    ConnectionError, Event, Metadata, OpenError, OpenParams, SendError, Started, Status, StreamHandle,
+    ConnectionError, Event, Metadata, OpenError, OpenParams, SendError, Started, Status,
+    StreamHandle,
 };
 use ringmain_reactor::timer::TimerKey;
 use ringmain_shard::{Inbox, Link, Message, Payload};
@@ -22,10 +23,10 @@ use ringmain_shard::{Inbox, Link, Message, Payload};
 pub use self::pieces::Piece;
 pub(crate) use self::pieces::PieceMeta;
 use self::stream::Stream;
-use crate::call::Request;
 pub(crate) use self::stream::{Sink, StreamKey};
 use self::table::Table;
 pub(crate) use self::terminal::Terminal;
+use crate::call::Request;
 
 /// The configuration's name of the reassembly budget, as errors show it.
 const REASSEMBLY_LIMIT: &str = "reassembly_bytes_max";
@@ -110,7 +111,9 @@ impl<T> Calls<T> {
         mut chunk: &[u8],
     ) -> Result<(), ConnectionError> {
         loop {
-            let Some(event) = link.read(now, &mut chunk)? else { return Ok(()) };
+            let Some(event) = link.read(now, &mut chunk)? else {
+                return Ok(());
+            };
             match self.on_event(event) {
                 Then::Nothing => {}
                 Then::Release(stream, credit) => link.release(stream, credit),
@@ -131,7 +134,9 @@ impl<T> Calls<T> {
         let (payload, end_request) = request;
         let handle = link.open(now, open, payload, end_request)?;
         self.counts.started += 1;
-        Ok(self.table.insert(handle, Stream::new(handle, sink, attachment)))
+        Ok(self
+            .table
+            .insert(handle, Stream::new(handle, sink, attachment)))
     }
 
     /// Opens a stream for a call's request.
@@ -145,7 +150,9 @@ impl<T> Calls<T> {
     ) -> Result<StreamKey, OpenError> {
         let open = OpenParams {
             request_id: request.request_id,
-            deadline: request.deadline.map(|deadline| deadline.saturating_duration_since(now)),
+            deadline: request
+                .deadline
+                .map(|deadline| deadline.saturating_duration_since(now)),
             priority: request.priority,
             trace: request.trace,
             endpoint: request.endpoint.as_str(),
@@ -154,7 +161,13 @@ impl<T> Calls<T> {
         // A streamed request without first bytes starts with its first message.
         let empty = request.streaming && request.data.is_empty();
         let payload = (!empty).then(|| Payload::from(request.data.clone()));
-        self.open(now, link, &open, (payload, !request.streaming), (sink, attachment))
+        self.open(
+            now,
+            link,
+            &open,
+            (payload, !request.streaming),
+            (sink, attachment),
+        )
     }
 
     /// The timer that the stream's end must cancel.
@@ -176,7 +189,9 @@ impl<T> Calls<T> {
         key: StreamKey,
         cx: &mut Context<'_>,
     ) -> Poll<Result<(), Terminal>> {
-        let Some(stream) = self.table.find_mut(key) else { return Poll::Ready(Err(gone())) };
+        let Some(stream) = self.table.find_mut(key) else {
+            return Poll::Ready(Err(gone()));
+        };
         if stream.accepted {
             return Poll::Ready(Ok(()));
         }
@@ -190,26 +205,15 @@ impl<T> Calls<T> {
         }
     }
 
-    /// The next whole message, or the terminal. Its credit goes back through
-    /// [`give_back`](Self::give_back) when the consumer is done with it.
-    pub(crate) fn poll_message(
-        &mut self,
-        key: StreamKey,
-        cx: &mut Context<'_>,
-    ) -> Poll<Result<Message, Terminal>> {
-        if let Some(message) = self.pop(key) {
-            return Poll::Ready(Ok(message));
-        }
-        self.poll_end(key, cx)
-    }
-
     /// The terminal once it is there; else remembers the waker. Never looks at messages.
     pub(crate) fn poll_end<M>(
         &mut self,
         key: StreamKey,
         cx: &mut Context<'_>,
     ) -> Poll<Result<M, Terminal>> {
-        let Some(stream) = self.table.find_mut(key) else { return Poll::Ready(Err(gone())) };
+        let Some(stream) = self.table.find_mut(key) else {
+            return Poll::Ready(Err(gone()));
+        };
         if let Some(end) = &stream.end {
             return Poll::Ready(Err(end.clone()));
         }
@@ -219,10 +223,12 @@ impl<T> Calls<T> {
 
     /// The next whole message, if one is there.
     pub(crate) fn pop(&mut self, key: StreamKey) -> Option<Message> {
-        self.pop_by(key, |inbox| inbox.pop().map(|message| {
-            let (len, credit) = (message.bytes.len(), message.credit);
-            (message, len, credit)
-        }))
+        self.pop_by(key, |inbox| {
+            inbox.pop().map(|message| {
+                let (len, credit) = (message.bytes.len(), message.credit);
+                (message, len, credit)
+            })
+        })
         .map(|(mut message, credit)| {
             message.credit = credit;
             message
@@ -291,7 +297,9 @@ impl<T> Calls<T> {
 
     /// Asks the responder to finish early.
     pub(crate) fn stop(&mut self, key: StreamKey, link: &mut Link) {
-        let Some(stream) = self.table.find_mut(key) else { return };
+        let Some(stream) = self.table.find_mut(key) else {
+            return;
+        };
         let Some(handle) = stream.handle else { return };
         stream.stopped = true;
         link.stop(handle);
@@ -347,7 +355,10 @@ impl<T> Calls<T> {
     /// As [`fail_all`](Self::fail_all) when the link itself is out of reach.
     pub(crate) fn lost(&mut self, status: Status, message: &str) {
         for index in self.table.open() {
-            let started = self.table.at_mut(index).map_or(Started::Unknown, |s| s.started());
+            let started = self
+                .table
+                .at_mut(index)
+                .map_or(Started::Unknown, |s| s.started());
             self.end(index, Terminal::new(status, started, message));
         }
     }
@@ -357,29 +368,37 @@ impl<T> Calls<T> {
         self.table.streams_open()
     }
 
-    /// Whether no consumer holds a stream of this link.
-    pub(crate) fn is_unused(&self) -> bool {
-        self.table.is_empty()
-    }
-
     pub(crate) fn attachment_mut(&mut self, key: StreamKey) -> Option<&mut T> {
-        self.table.find_mut(key).map(|stream| &mut stream.attachment)
+        self.table
+            .find_mut(key)
+            .map(|stream| &mut stream.attachment)
     }
 
-    /// Moves what is whole to a consumer elsewhere. While it has long messages waiting, their
+    /// Moves what is whole to a consumer's own inbox, without a copy if the two can change places. While it has long messages waiting, their
     /// credit is kept until [`consumer_took`](Self::consumer_took).
     pub(crate) fn hand_over(&mut self, key: StreamKey, to: &mut Inbox) -> Handed {
-        let Some(stream) = self.table.find_mut(key) else { return Handed::default() };
+        let Some(stream) = self.table.find_mut(key) else {
+            return Handed::default();
+        };
         if let Sink::Messages(inbox) = &mut stream.sink {
-            inbox.drain_into(to);
+            if to.ready() == 0 && !stream.partial {
+                std::mem::swap(inbox, to);
+            } else {
+                inbox.drain_into(to);
+            }
         }
         stream.behind = stream.reserved > 0 && to.ready() > 0;
-        Handed { report_empty: stream.behind, end: stream.end.clone() }
+        Handed {
+            report_empty: stream.behind,
+            end: stream.end.clone(),
+        }
     }
 
     /// A consumer elsewhere has taken all that it had, or a good part of it.
     pub(crate) fn consumer_took(&mut self, key: StreamKey, link: &mut Link, took: Took) {
-        let Some(stream) = self.table.find_mut(key) else { return };
+        let Some(stream) = self.table.find_mut(key) else {
+            return;
+        };
         let freed = took.reserved_bytes.min(stream.reserved);
         stream.reserved -= freed;
         self.reassembly_bytes -= freed;
@@ -432,7 +451,9 @@ impl<T> Calls<T> {
         pop: impl FnOnce(&mut Inbox) -> Option<(R, usize, u32)>,
     ) -> Option<(R, u32)> {
         let stream = self.table.find_mut(key)?;
-        let Sink::Messages(inbox) = &mut stream.sink else { return None };
+        let Sink::Messages(inbox) = &mut stream.sink else {
+            return None;
+        };
         let (result, len, mut credit) = pop(inbox)?;
         if inbox.ready() == 0 {
             credit += std::mem::take(&mut stream.held);
@@ -446,8 +467,21 @@ impl<T> Calls<T> {
 
     fn on_event(&mut self, event: Event<'_>) -> Then {
         match event {
-            Event::Data { stream, piece, message_len, message_offset, message_end, credit, .. } => {
-                let meta = PieceMeta { message_len, message_offset, message_end, credit };
+            Event::Data {
+                stream,
+                piece,
+                message_len,
+                message_offset,
+                message_end,
+                credit,
+                ..
+            } => {
+                let meta = PieceMeta {
+                    message_len,
+                    message_offset,
+                    message_end,
+                    credit,
+                };
                 return self.on_data(stream, piece, meta);
             }
             Event::Ready => self.news.ready = true,
@@ -456,7 +490,11 @@ impl<T> Calls<T> {
                     self.accepted(key.index);
                 }
             }
-            Event::End { stream, end, started } => {
+            Event::End {
+                stream,
+                end,
+                started,
+            } => {
                 if let Some(key) = self.table.key_of(stream) {
                     self.end(key.index, Terminal::from_end(&end, started));
                 }
@@ -482,9 +520,13 @@ impl<T> Calls<T> {
     }
 
     fn on_data(&mut self, handle: StreamHandle, piece: &[u8], meta: PieceMeta) -> Then {
-        let Some(key) = self.table.key_of(handle) else { return Then::Nothing };
+        let Some(key) = self.table.key_of(handle) else {
+            return Then::Nothing;
+        };
         self.accepted(key.index);
-        let Some(stream) = self.table.at_mut(key.index) else { return Then::Nothing };
+        let Some(stream) = self.table.at_mut(key.index) else {
+            return Then::Nothing;
+        };
         let inbox = match &mut stream.sink {
             Sink::Messages(inbox) => inbox,
             Sink::Pieces(pieces) => {
@@ -542,7 +584,9 @@ impl<T> Calls<T> {
 
     /// Ends an open stream from this side.
     fn end_here(&mut self, key: StreamKey, link: &mut Link, status: Status, message: &str) {
-        let Some(stream) = self.table.find_mut(key) else { return };
+        let Some(stream) = self.table.find_mut(key) else {
+            return;
+        };
         let Some(handle) = stream.handle else { return };
         let started = stream.started();
         link.kill(handle);
@@ -551,7 +595,9 @@ impl<T> Calls<T> {
 
     /// Gives a stream its terminal; the first one counts.
     fn end(&mut self, index: u32, mut terminal: Terminal) {
-        let Some(timer) = self.table.close(index) else { return };
+        let Some(timer) = self.table.close(index) else {
+            return;
+        };
         self.timers.extend(timer);
         let status = terminal.info.status;
         match status {
@@ -570,7 +616,8 @@ impl<T> Calls<T> {
     }
 }
 
-fn register(place: &mut Option<Waker>, cx: &Context<'_>) {
+/// Remembers who waits, without a new waker if it is the same task.
+pub(crate) fn register(place: &mut Option<Waker>, cx: &Context<'_>) {
     match place {
         Some(known) => known.clone_from(cx.waker()),
         None => *place = Some(cx.waker().clone()),

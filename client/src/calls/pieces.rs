@@ -48,7 +48,8 @@ impl PieceBox {
             if self.block_capacity < BLOCK_BYTES_MAX {
                 self.block_capacity = (self.block_capacity * 2).max(BLOCK_BYTES_MIN);
             }
-            self.block.reserve(piece.len().max(self.block_capacity.saturating_sub(unread)));
+            self.block
+                .reserve(piece.len().max(self.block_capacity.saturating_sub(unread)));
         }
         self.block.extend_from_slice(piece);
         let len = u32::try_from(piece.len()).unwrap_or(u32::MAX);

@@ -84,6 +84,10 @@ impl<T> Stream<T> {
 
     /// What can be said of the handler when this side ends the stream by itself.
     pub(super) const fn started(&self) -> Started {
-        if self.accepted { Started::Yes } else { Started::Unknown }
+        if self.accepted {
+            Started::Yes
+        } else {
+            Started::Unknown
+        }
     }
 }

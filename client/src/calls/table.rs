@@ -14,7 +14,6 @@ pub(super) struct Table<T> {
     /// Codec slot to place.
     by_slot: Vec<Option<(StreamId, u32)>>,
     open: usize,
-    len: usize,
 }
 
 #[derive(Debug)]
@@ -25,14 +24,22 @@ struct Place<T> {
 
 impl<T> Default for Table<T> {
     fn default() -> Self {
-        Self { places: Vec::new(), free: Vec::new(), by_slot: Vec::new(), open: 0, len: 0 }
+        Self {
+            places: Vec::new(),
+            free: Vec::new(),
+            by_slot: Vec::new(),
+            open: 0,
+        }
     }
 }
 
 impl<T> Table<T> {
     pub(super) fn insert(&mut self, handle: StreamHandle, stream: Stream<T>) -> StreamKey {
         let index = self.free.pop().unwrap_or_else(|| {
-            self.places.push(Place { generation: 0, stream: None });
+            self.places.push(Place {
+                generation: 0,
+                stream: None,
+            });
             u32::try_from(self.places.len() - 1).unwrap_or(u32::MAX)
         });
         let place = &mut self.places[index as usize];
@@ -43,18 +50,26 @@ impl<T> Table<T> {
         }
         self.by_slot[slot] = Some((handle.id, index));
         self.open += 1;
-        self.len += 1;
-        StreamKey { index, generation: place.generation }
+        StreamKey {
+            index,
+            generation: place.generation,
+        }
     }
 
     pub(super) fn find(&self, key: StreamKey) -> Option<&Stream<T>> {
         let place = self.places.get(key.index as usize)?;
-        place.stream.as_deref().filter(|_| place.generation == key.generation)
+        place
+            .stream
+            .as_deref()
+            .filter(|_| place.generation == key.generation)
     }
 
     pub(super) fn find_mut(&mut self, key: StreamKey) -> Option<&mut Stream<T>> {
         let place = self.places.get_mut(key.index as usize)?;
-        place.stream.as_deref_mut().filter(|_| place.generation == key.generation)
+        place
+            .stream
+            .as_deref_mut()
+            .filter(|_| place.generation == key.generation)
     }
 
     pub(super) fn at_mut(&mut self, index: u32) -> Option<&mut Stream<T>> {
@@ -62,7 +77,10 @@ impl<T> Table<T> {
     }
 
     pub(super) fn key_at(&self, index: u32) -> StreamKey {
-        StreamKey { index, generation: self.places[index as usize].generation }
+        StreamKey {
+            index,
+            generation: self.places[index as usize].generation,
+        }
     }
 
     /// The stream that the codec means; `None` for one that has ended here.
@@ -93,20 +111,25 @@ impl<T> Table<T> {
         stream.timer = stream.timer.or(timer);
         place.generation = place.generation.wrapping_add(1);
         self.free.push(key.index);
-        self.len -= 1;
         Some(*stream)
     }
 
     /// Places of the streams that are still open.
     pub(super) fn open(&self) -> Vec<u32> {
-        self.by_slot.iter().flatten().map(|&(_, index)| index).collect()
+        self.by_slot
+            .iter()
+            .flatten()
+            .map(|&(_, index)| index)
+            .collect()
     }
 
     pub(super) const fn streams_open(&self) -> usize {
         self.open
     }
 
-    pub(super) const fn is_empty(&self) -> bool {
-        self.len == 0
+    /// Whether no consumer holds a stream.
+    #[cfg(test)]
+    pub(super) fn is_empty(&self) -> bool {
+        self.places.len() == self.free.len()
     }
 }

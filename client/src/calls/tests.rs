@@ -52,17 +52,25 @@ impl Pair {
     }
 
     fn to_acceptor(&mut self) -> bool {
-        let Some((buf, _)) = self.dialer.poll_send(self.now, true) else { return false };
-        self.script.on_bytes(self.now, &mut self.acceptor, &buf).unwrap();
+        let Some((buf, _)) = self.dialer.poll_send(self.now, true) else {
+            return false;
+        };
+        self.script
+            .on_bytes(self.now, &mut self.acceptor, &buf)
+            .unwrap();
         self.dialer.sent(buf);
         true
     }
 
     /// One send of the responder, fed in chunks of `chunk` bytes.
     fn to_dialer(&mut self, chunk: usize) -> bool {
-        let Some((buf, _)) = self.acceptor.poll_send(self.now, true) else { return false };
+        let Some((buf, _)) = self.acceptor.poll_send(self.now, true) else {
+            return false;
+        };
         for chunk in buf.chunks(chunk.min(buf.len())) {
-            self.calls.on_bytes(self.now, &mut self.dialer, chunk).unwrap();
+            self.calls
+                .on_bytes(self.now, &mut self.dialer, chunk)
+                .unwrap();
         }
         self.acceptor.sent(buf);
         true
@@ -74,12 +82,20 @@ impl Pair {
 
     fn open_into(&mut self, request: &str, sink: Sink) -> StreamKey {
         let call = Call::new(request.as_bytes().to_vec());
-        let request = call.prepare(&endpoint(), self.now, false, Policy::RoundRobin).unwrap();
-        self.calls.open_request(self.now, &mut self.dialer, &request, sink, ()).unwrap()
+        let request = call
+            .prepare(&endpoint(), self.now, false, Policy::RoundRobin)
+            .unwrap();
+        self.calls
+            .open_request(self.now, &mut self.dialer, &request, sink, ())
+            .unwrap()
     }
 
     fn next(&mut self, key: StreamKey) -> Poll<Result<Message, Terminal>> {
-        self.calls.poll_message(key, &mut Context::from_waker(Waker::noop()))
+        if let Some(message) = self.calls.pop(key) {
+            return Poll::Ready(Ok(message));
+        }
+        self.calls
+            .poll_end(key, &mut Context::from_waker(Waker::noop()))
     }
 
     /// Reads to the end; the lengths of all messages and the terminal.
@@ -93,7 +109,10 @@ impl Pair {
                 }
                 Poll::Ready(Err(end)) => return (lens, end),
                 Poll::Pending => {
-                    assert!(self.dialer.has_output() || self.acceptor.has_output(), "stuck");
+                    assert!(
+                        self.dialer.has_output() || self.acceptor.has_output(),
+                        "stuck"
+                    );
                     self.pump();
                 }
             }
@@ -102,7 +121,10 @@ impl Pair {
 
     fn assert_no_credit_lost(&self) {
         let audit = self.dialer.connection().credit_audit();
-        assert_eq!(audit.connection_received.used, audit.connection_received.returned);
+        assert_eq!(
+            audit.connection_received.used,
+            audit.connection_received.returned
+        );
         assert_eq!(self.calls.reassembly_bytes, 0);
     }
 }
@@ -120,11 +142,16 @@ fn a_response_arrives_whole_in_order_and_ends_once() {
         assert_eq!(end.info.trailers().first(b"usage"), Some(&b"1"[..]));
         assert_eq!(end.error(id(7)), None);
         let counts = pair.calls.take_counts();
-        let expect = CallCounts { started: 1, ok: 1, messages: 5, ..CallCounts::default() };
+        let expect = CallCounts {
+            started: 1,
+            ok: 1,
+            messages: 5,
+            ..CallCounts::default()
+        };
         assert_eq!(counts, expect);
-        assert!(!pair.calls.is_unused());
+        assert!(!pair.calls.table.is_empty());
         pair.calls.release(key, &mut pair.dialer);
-        assert!(pair.calls.is_unused());
+        assert!(pair.calls.table.is_empty());
         assert_eq!(pair.seen.killed(), 0);
         pair.assert_no_credit_lost();
     }
@@ -151,21 +178,27 @@ fn a_consumer_that_does_not_read_stops_its_own_stream_alone() {
     let fast = pair.open("tokens 1000 1000");
     assert_eq!(pair.read_all(fast).0.len(), 1000);
     let waiting = pair.calls.table.find_mut(slow).unwrap();
-    let Sink::Messages(inbox) = &waiting.sink else { unreachable!() };
+    let Sink::Messages(inbox) = &waiting.sink else {
+        unreachable!()
+    };
     assert!(inbox.bytes() <= 32 * 1024);
     assert_eq!(pair.read_all(slow).0.len(), 1000);
     pair.assert_no_credit_lost();
 }
 
 #[test]
-fn long_messages_hold_back_when_the_consumer_is_behind() {
+fn messages_over_the_window_hold_back_when_the_consumer_is_behind() {
     let mut config = Config::dialer(Some(id(7)));
     config.stream_window_max = config.limits.stream_window;
     let mut pair = Pair::with(config, acceptor_config(id(7)), 1 << 30);
     let key = pair.open("tokens 50 100000");
     pair.pump();
     // The first message came in whole though it is over the window; then the window holds.
-    assert!(pair.calls.reassembly_bytes <= 200_000, "{}", pair.calls.reassembly_bytes);
+    assert!(
+        pair.calls.reassembly_bytes <= 200_000,
+        "{}",
+        pair.calls.reassembly_bytes
+    );
     let (lens, end) = pair.read_all(key);
     assert_eq!((lens, end.info.status), (vec![100_000; 50], Status::Ok));
     pair.assert_no_credit_lost();
@@ -173,8 +206,7 @@ fn long_messages_hold_back_when_the_consumer_is_behind() {
 
 #[test]
 fn a_full_reassembly_budget_ends_one_stream_as_overloaded() {
-    let mut pair =
-        Pair::with(Config::dialer(Some(id(7))), acceptor_config(id(7)), 150_000);
+    let mut pair = Pair::with(Config::dialer(Some(id(7))), acceptor_config(id(7)), 150_000);
     let first = pair.open("tokens 1 100000");
     pair.pump();
     let second = pair.open("tokens 1 100000");
@@ -199,7 +231,10 @@ fn ends_say_what_the_responder_said() {
         let key = pair.open(request);
         pair.pump();
         let (lens, end) = pair.read_all(key);
-        assert_eq!((end.info.status, end.started, lens.len()), (status, started, messages));
+        assert_eq!(
+            (end.info.status, end.started, lens.len()),
+            (status, started, messages)
+        );
         assert_eq!(end.is_turned_away(), request == "drain");
         let error = end.error(id(7)).unwrap();
         assert_eq!(error.instance, Some(id(7)));
@@ -223,7 +258,9 @@ fn acceptance_is_told_apart_from_rejection() {
     assert_eq!(pair.calls.poll_accepted(hanging, cx), Poll::Pending);
     assert_eq!(pair.calls.poll_accepted(taken, cx), Poll::Ready(Ok(())));
     assert_eq!(pair.calls.poll_accepted(empty, cx), Poll::Ready(Ok(())));
-    let Poll::Ready(Err(end)) = pair.calls.poll_accepted(rejected, cx) else { panic!() };
+    let Poll::Ready(Err(end)) = pair.calls.poll_accepted(rejected, cx) else {
+        panic!()
+    };
     assert_eq!(end.info.status, Status::Overloaded);
 }
 
@@ -245,8 +282,16 @@ fn stop_delivers_what_is_left_and_its_cancelled_end_is_no_error() {
 fn every_local_end_kills_and_is_the_only_terminal() {
     type Act = fn(&mut Pair, StreamKey);
     let cases: [(&str, Act, Status); 2] = [
-        ("kill", |pair, key| pair.calls.kill(key, &mut pair.dialer), Status::Killed),
-        ("expire", |pair, key| pair.calls.expire(key, &mut pair.dialer), Status::DeadlineExceeded),
+        (
+            "kill",
+            |pair, key| pair.calls.kill(key, &mut pair.dialer),
+            Status::Killed,
+        ),
+        (
+            "expire",
+            |pair, key| pair.calls.expire(key, &mut pair.dialer),
+            Status::DeadlineExceeded,
+        ),
     ];
     for (name, act, status) in cases {
         for (request, started) in [("hang", Started::Unknown), ("stay 2", Started::Yes)] {
@@ -257,10 +302,18 @@ fn every_local_end_kills_and_is_the_only_terminal() {
             act(&mut pair, key);
             pair.pump();
             let (_, end) = pair.read_all(key);
-            assert_eq!((end.info.status, end.started), (status, started), "{name} {request}");
+            assert_eq!(
+                (end.info.status, end.started),
+                (status, started),
+                "{name} {request}"
+            );
             assert_eq!(pair.seen.killed(), 1, "{name} {request}");
             let counts = pair.calls.take_counts();
-            assert_eq!(counts.ok + counts.cancelled + counts.failed, 1, "{name} {request}");
+            assert_eq!(
+                counts.ok + counts.cancelled + counts.failed,
+                1,
+                "{name} {request}"
+            );
             pair.assert_no_credit_lost();
         }
     }
@@ -272,13 +325,16 @@ fn a_consumer_that_lets_go_kills() {
     let key = pair.open("stay 2");
     pair.pump();
     pair.calls.release(key, &mut pair.dialer);
-    assert!(pair.calls.is_unused());
+    assert!(pair.calls.table.is_empty());
     pair.pump();
     assert_eq!(pair.seen.killed(), 1);
     assert_eq!(pair.calls.take_counts().cancelled, 1);
     let next = pair.open("tokens 1 1");
     pair.pump();
-    assert!(matches!(pair.next(key), Poll::Ready(Err(_))), "a released key finds nothing");
+    assert!(
+        matches!(pair.next(key), Poll::Ready(Err(_))),
+        "a released key finds nothing"
+    );
     assert_eq!(pair.read_all(next).0, [1]);
 }
 
@@ -298,7 +354,10 @@ fn goaway_refuses_what_is_above_and_lets_the_rest_end() {
     pair.acceptor.goaway(Status::Draining, "bye");
     while pair.to_dialer(usize::MAX) {}
     let (_, end) = pair.read_all(late);
-    assert_eq!((end.info.status, end.started), (Status::Draining, Started::No));
+    assert_eq!(
+        (end.info.status, end.started),
+        (Status::Draining, Started::No)
+    );
     assert!(end.is_turned_away());
     assert!(matches!(pair.next(staying), Poll::Ready(Ok(_))));
     assert!(pair.next(staying).is_pending());
@@ -314,9 +373,13 @@ fn a_lost_link_ends_every_stream_once_and_says_what_had_started() {
     let done = pair.open("tokens 1 1");
     pair.calls.release(done, &mut pair.dialer);
     pair.dialer.fail();
-    pair.calls.fail_all(&mut pair.dialer, Status::ConnectionLost, "reset");
-    let groups =
-        [(accepted, Started::Yes, 1), (hanging, Started::Unknown, 0), (unsent, Started::No, 0)];
+    pair.calls
+        .fail_all(&mut pair.dialer, Status::ConnectionLost, "reset");
+    let groups = [
+        (accepted, Started::Yes, 1),
+        (hanging, Started::Unknown, 0),
+        (unsent, Started::No, 0),
+    ];
     for (keys, started, messages) in groups {
         for key in keys {
             let mut lens = 0;
@@ -332,7 +395,7 @@ fn a_lost_link_ends_every_stream_once_and_says_what_had_started() {
             pair.calls.forget(key);
         }
     }
-    assert!(pair.calls.is_unused());
+    assert!(pair.calls.table.is_empty());
     assert_eq!(pair.calls.take_counts().failed, 200);
 }
 
@@ -355,7 +418,10 @@ fn pieces_come_as_they_arrive_and_return_credit_only_when_taken() {
             }
             continue;
         };
-        assert_eq!((piece.message_len, piece.message_offset), (Some(50_000), at));
+        assert_eq!(
+            (piece.message_len, piece.message_offset),
+            (Some(50_000), at)
+        );
         at += u32::try_from(piece.bytes.len()).unwrap();
         if piece.message_end {
             ends.push(at);
@@ -389,7 +455,11 @@ fn a_consumer_elsewhere_gets_batches_and_reports_back() {
             credit += message.credit;
             reserved_bytes += message.bytes.len();
         }
-        let took = Took { credit, reserved_bytes, all: true };
+        let took = Took {
+            credit,
+            reserved_bytes,
+            all: true,
+        };
         pair.calls.consumer_took(key, &mut pair.dialer, took);
     };
     assert_eq!((messages, end.info.status), (20, Status::Ok));
@@ -414,15 +484,26 @@ fn requests_carry_what_the_call_said() {
         .deadline(Duration::from_secs(5))
         .request_id(RequestId([3; 16]))
         .metadata("tenant", "a");
-    let request = call.prepare(&endpoint(), pair.now, false, Policy::RoundRobin).unwrap();
+    let request = call
+        .prepare(&endpoint(), pair.now, false, Policy::RoundRobin)
+        .unwrap();
     assert_eq!(request.request_id, RequestId([3; 16]));
     pair.now += Duration::from_secs(1);
     let sink = Sink::messages();
-    let key = pair.calls.open_request(pair.now, &mut pair.dialer, &request, sink, ()).unwrap();
+    let key = pair
+        .calls
+        .open_request(pair.now, &mut pair.dialer, &request, sink, ())
+        .unwrap();
     assert_eq!(pair.calls.handle(key).unwrap().id, StreamId::new(1));
     pair.pump();
-    assert_eq!(*pair.seen.deadlines.lock().unwrap(), [Some(Duration::from_secs(4))]);
+    assert_eq!(
+        *pair.seen.deadlines.lock().unwrap(),
+        [Some(Duration::from_secs(4))]
+    );
     let bad = Call::new("x").metadata("Not A Key", "a");
-    assert!(bad.prepare(&endpoint(), pair.now, false, Policy::RoundRobin).is_err());
+    assert!(
+        bad.prepare(&endpoint(), pair.now, false, Policy::RoundRobin)
+            .is_err()
+    );
     assert!(InstanceId::new(0).is_none());
 }

@@ -1,55 +1,43 @@
-//! Messages that a consumer took from its link in one look, and the credit it owes for them.
-
-use std::collections::VecDeque;
+//! Messages that a consumer took from its link in one look, and what it owes for them.
 
 use bytes::Bytes;
-use ringmain_shard::Message;
+use ringmain_shard::Inbox;
 
-/// Messages taken in one look, at most.
-const MESSAGES_MAX: usize = 32;
-/// Bytes after which no further message is taken in the same look.
-const BYTES: usize = 32 * 1024;
-/// Credit that a consumer keeps at most before it returns it in between.
-const CREDIT: u32 = 16 * 1024;
+use crate::calls::Took;
 
-/// Invariant: credit is owed for what was popped only.
+/// A consumer's own inbox. It changes places with the link's, so that both are used again and
+/// again and no message is copied or allocated for.
+///
+/// Invariant: what is owed is for popped messages only.
 #[derive(Debug, Default)]
 pub(crate) struct Batch {
-    ready: VecDeque<Message>,
-    bytes: usize,
+    pub(crate) inbox: Inbox,
     credit: u32,
+    /// Long messages among those popped.
+    reserved_bytes: usize,
 }
 
 impl Batch {
-    pub(crate) fn has_room(&self) -> bool {
-        self.ready.len() < MESSAGES_MAX && self.bytes < BYTES
-    }
-
-    pub(crate) fn push(&mut self, message: Message) {
-        self.bytes += message.bytes.len();
-        self.ready.push_back(message);
-    }
-
     pub(crate) fn pop(&mut self) -> Option<Bytes> {
-        let message = self.ready.pop_front()?;
-        self.bytes -= message.bytes.len();
+        let message = self.inbox.pop()?;
         self.credit += message.credit;
+        if Inbox::needs_reservation(message.bytes.len()) {
+            self.reserved_bytes += message.bytes.len();
+        }
         Some(message.bytes)
     }
 
-    pub(crate) fn is_empty(&self) -> bool {
-        self.ready.is_empty()
-    }
-
+    /// Credit that is owed.
     pub(crate) const fn credit(&self) -> u32 {
         self.credit
     }
 
-    pub(crate) const fn is_credit_due(&self) -> bool {
-        self.credit >= CREDIT
-    }
-
-    pub(crate) const fn take_credit(&mut self) -> u32 {
-        std::mem::replace(&mut self.credit, 0)
+    /// Everything that is owed, once.
+    pub(crate) fn take_owed(&mut self) -> Took {
+        Took {
+            credit: std::mem::take(&mut self.credit),
+            reserved_bytes: std::mem::take(&mut self.reserved_bytes),
+            all: self.inbox.ready() == 0,
+        }
     }
 }

@@ -34,7 +34,12 @@ pub struct LocalClient {
 impl LocalClient {
     pub(crate) fn new(ctx: &ShardCtx, home: Arc<ShardsHome>, policy: Policy) -> Self {
         let part = ShardPart::of(ctx, home.shared());
-        Self { ctx: ctx.clone(), part, home, policy }
+        Self {
+            ctx: ctx.clone(),
+            part,
+            home,
+            policy,
+        }
     }
 
     /// Calls an endpoint; completes when the responder takes the request. Dropping the future
@@ -46,7 +51,11 @@ impl LocalClient {
     pub async fn call(&self, endpoint: &EndpointId, call: Call) -> Result<LocalStream, CallError> {
         let request = Arc::new(call.prepare(endpoint, self.ctx.now(), false, self.policy)?);
         let opened = self.open(Arc::clone(&request), false).await?;
-        Ok(LocalStream::new(self.ctx.clone(), opened, request.request_id))
+        Ok(LocalStream::new(
+            self.ctx.clone(),
+            opened,
+            request.request_id,
+        ))
     }
 
     /// As [`call`](Self::call), with the response in pieces as they arrive: for passing them on.
@@ -61,7 +70,11 @@ impl LocalClient {
     ) -> Result<PieceStream, CallError> {
         let request = Arc::new(call.prepare(endpoint, self.ctx.now(), false, self.policy)?);
         let opened = self.open(Arc::clone(&request), true).await?;
-        Ok(PieceStream::new(self.ctx.clone(), opened, request.request_id))
+        Ok(PieceStream::new(
+            self.ctx.clone(),
+            opened,
+            request.request_id,
+        ))
     }
 
     /// The shard this client is for.
@@ -75,7 +88,11 @@ impl LocalClient {
         pieces: bool,
     ) -> Result<Opened<LocalLink>, CallError> {
         let deadline = request.deadline;
-        let host = LocalHost { ctx: self.ctx.clone(), part: Rc::clone(&self.part), pieces };
+        let host = LocalHost {
+            ctx: self.ctx.clone(),
+            part: Rc::clone(&self.part),
+            pieces,
+        };
         let mut driver = Driver::new(host, request);
         let mut sleep = pin!(deadline.map(|deadline| self.ctx.sleep_until(deadline)));
         poll_fn(|cx| {

@@ -25,22 +25,37 @@ struct Reader {
 
 impl Reader {
     fn new(ctx: ShardCtx, opened: Opened<LocalLink>, request_id: RequestId) -> Self {
-        let Opened { link, stream, instance } = opened;
-        Self { ctx, link, key: stream, instance, request_id, end: None }
+        let Opened {
+            link,
+            stream,
+            instance,
+        } = opened;
+        Self {
+            ctx,
+            link,
+            key: stream,
+            instance,
+            request_id,
+            end: None,
+        }
     }
 
     fn give_back(&self, credit: u32) {
         if credit > 0 {
-            self.link.with(&self.ctx, |calls, link| calls.give_back(self.key, link, credit));
+            self.link.with(&self.ctx, |calls, link| {
+                calls.give_back(self.key, link, credit)
+            });
         }
     }
 
     fn stop(&self) {
-        self.link.with(&self.ctx, |calls, link| calls.stop(self.key, link));
+        self.link
+            .with(&self.ctx, |calls, link| calls.stop(self.key, link));
     }
 
     fn kill(&self) {
-        self.link.with(&self.ctx, |calls, link| calls.kill(self.key, link));
+        self.link
+            .with(&self.ctx, |calls, link| calls.kill(self.key, link));
     }
 
     /// Nothing is left to read: the end, or the wait for more.
@@ -154,7 +169,12 @@ impl LocalStream {
         mut read: impl FnMut(&[u8]) -> R,
     ) -> Option<Result<R, StreamError>> {
         poll_fn(|cx| {
-            let popped = self.0.link.calls().borrow_mut().pop_with(self.0.key, &mut read);
+            let popped = self
+                .0
+                .link
+                .calls()
+                .borrow_mut()
+                .pop_with(self.0.key, &mut read);
             match popped {
                 Some((result, credit)) => {
                     self.0.give_back(credit);
@@ -167,7 +187,11 @@ impl LocalStream {
     }
 
     fn poll_end<T>(&mut self, cx: &mut Context<'_>) -> Poll<Option<Result<T, StreamError>>> {
-        if self.0.end.is_some() { Poll::Ready(None) } else { self.0.poll_end(cx) }
+        if self.0.end.is_some() {
+            Poll::Ready(None)
+        } else {
+            self.0.poll_end(cx)
+        }
     }
 }
 
@@ -208,14 +232,19 @@ impl PieceStream {
         cx: &mut Context<'_>,
         take: impl FnOnce(PieceRef<'_>) -> bool,
     ) -> Poll<Option<Result<bool, StreamError>>> {
-        let offered = self.0.link.calls().borrow_mut().pop_piece_if(self.0.key, |bytes, meta| {
-            take(PieceRef {
-                bytes,
-                message_len: meta.message_len,
-                message_offset: meta.message_offset,
-                message_end: meta.message_end,
-            })
-        });
+        let offered = self
+            .0
+            .link
+            .calls()
+            .borrow_mut()
+            .pop_piece_if(self.0.key, |bytes, meta| {
+                take(PieceRef {
+                    bytes,
+                    message_len: meta.message_len,
+                    message_offset: meta.message_offset,
+                    message_end: meta.message_end,
+                })
+            });
         match offered {
             Some(taken) => {
                 self.0.give_back(taken.unwrap_or(0));
@@ -226,6 +255,10 @@ impl PieceStream {
     }
 
     fn poll_end<T>(&mut self, cx: &mut Context<'_>) -> Poll<Option<Result<T, StreamError>>> {
-        if self.0.end.is_some() { Poll::Ready(None) } else { self.0.poll_end(cx) }
+        if self.0.end.is_some() {
+            Poll::Ready(None)
+        } else {
+            self.0.poll_end(cx)
+        }
     }
 }

@@ -45,7 +45,9 @@ pub(crate) fn pick(
     };
     // The set may have shrunk since the last turn.
     let start = if start < len { start } else { 0 };
-    let found = (start..len).chain(0..start).find(|&index| available(index))?;
+    let found = (start..len)
+        .chain(0..start)
+        .find(|&index| available(index))?;
     *turn = found + 1;
     Some(found)
 }

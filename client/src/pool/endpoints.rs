@@ -38,7 +38,12 @@ impl Endpoints {
     pub(super) fn insert(&mut self, id: EndpointId, handle: &SnapshotHandle) {
         let reader = handle.reader();
         // No snapshot has this version: the first look brings everything up to date.
-        let endpoint = Endpoint { reader, version: u64::MAX, turn: 0, slots: Vec::new() };
+        let endpoint = Endpoint {
+            reader,
+            version: u64::MAX,
+            turn: 0,
+            slots: Vec::new(),
+        };
         self.by_id.entry(id).or_insert(endpoint);
     }
 

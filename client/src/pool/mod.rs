@@ -26,8 +26,8 @@ use self::endpoints::{Endpoint, Endpoints};
 use self::peer::Peer;
 pub(crate) use self::peer::{DialKey, PeerKey};
 pub(crate) use self::target::{DialFailure, Target};
-use self::waiters::Waiters;
 pub(crate) use self::waiters::WaitKey;
+use self::waiters::Waiters;
 use crate::call::Request;
 use crate::config::ClientConfig;
 use crate::error::CallError;
@@ -52,7 +52,10 @@ impl PoolConfig {
             links_max: (config.links_max / homes.max(1)).max(1),
             dials_max: config.dials_max.max(1),
             pending_calls_max: config.pending_calls_max,
-            backoff: Backoff { min: config.backoff_min, max: config.backoff_max },
+            backoff: Backoff {
+                min: config.backoff_min,
+                max: config.backoff_max,
+            },
         }
     }
 }
@@ -134,7 +137,9 @@ impl<K: Clone + PartialEq> Pool<K> {
         handle: &SnapshotHandle,
     ) -> Result<(), CallError> {
         if !self.endpoints.contains(endpoint) && self.endpoints.is_full() {
-            return Err(CallError::Overloaded { limit: "endpoints_max" });
+            return Err(CallError::Overloaded {
+                limit: "endpoints_max",
+            });
         }
         self.endpoints.insert(endpoint.clone(), handle);
         Ok(())
@@ -160,7 +165,9 @@ impl<K: Clone + PartialEq> Pool<K> {
         if self.probe_at.is_some_and(|at| at <= now) {
             self.probe(now);
         }
-        let nobody = || CallError::NoInstances { endpoint: request.endpoint.clone() };
+        let nobody = || CallError::NoInstances {
+            endpoint: request.endpoint.clone(),
+        };
         let Some(endpoint) = self.endpoints.find_mut(&request.endpoint) else {
             return Err(nobody());
         };
@@ -173,13 +180,17 @@ impl<K: Clone + PartialEq> Pool<K> {
             return Ok(Chosen::Peer(peer, instance));
         }
         let chosen = choose_member(&self.peers, endpoint, &snapshot, request, tried);
-        chosen.map(|(peer, instance)| Chosen::Peer(peer, instance)).ok_or_else(nobody)
+        chosen
+            .map(|(peer, instance)| Chosen::Peer(peer, instance))
+            .ok_or_else(nobody)
     }
 
     /// A link to the peer, at once or when its dial is done.
     pub(crate) fn acquire(&mut self, key: PeerKey) -> Result<Acquired<K>, CallError> {
         let links_wanted = self.config.links_per_instance;
-        let Some(peer) = find(&mut self.peers, key) else { return Err(CallError::Closed) };
+        let Some(peer) = find(&mut self.peers, key) else {
+            return Err(CallError::Closed);
+        };
         if let Some(link) = peer.next_link() {
             let more = peer.links.len() < links_wanted && peer.inhibition.is_none();
             if more && !peer.dialing && self.has_room() {
@@ -189,7 +200,9 @@ impl<K: Clone + PartialEq> Pool<K> {
         }
         let dialing = peer.dialing;
         if self.waiters.len() >= self.config.pending_calls_max {
-            return Err(CallError::Overloaded { limit: "pending_calls_max" });
+            return Err(CallError::Overloaded {
+                limit: "pending_calls_max",
+            });
         }
         if !dialing {
             if !self.has_room() {
@@ -228,7 +241,10 @@ impl<K: Clone + PartialEq> Pool<K> {
             let key = self.queue.pop_front()?;
             if let Some(peer) = find(&mut self.peers, key.peer) {
                 // The record may have changed while the dial waited: dial the new one.
-                let key = DialKey { record: peer.record, ..key };
+                let key = DialKey {
+                    record: peer.record,
+                    ..key
+                };
                 let target = Arc::clone(&peer.target);
                 self.dials += 1;
                 return Some(Dial { key, target });
@@ -240,7 +256,9 @@ impl<K: Clone + PartialEq> Pool<K> {
     /// A dial and its handshake succeeded. False: the link is not wanted any more; close it.
     pub(crate) fn dialed(&mut self, key: DialKey, link: K) -> bool {
         self.dials -= 1;
-        let Some(peer) = find(&mut self.peers, key.peer) else { return false };
+        let Some(peer) = find(&mut self.peers, key.peer) else {
+            return false;
+        };
         if peer.record != key.record {
             let wanted = !peer.waiting.is_empty();
             peer.dialing = false;
@@ -256,7 +274,8 @@ impl<K: Clone + PartialEq> Pool<K> {
             self.inhibited -= 1;
         }
         for wait in std::mem::take(&mut peer.waiting) {
-            self.wakers.extend(self.waiters.settle(wait, Ok(link.clone())));
+            self.wakers
+                .extend(self.waiters.settle(wait, Ok(link.clone())));
         }
         self.forget_if_unused(key.peer);
         true
@@ -265,7 +284,9 @@ impl<K: Clone + PartialEq> Pool<K> {
     /// A dial or its handshake failed: whoever waits for it hears so.
     pub(crate) fn dial_failed(&mut self, key: DialKey, failure: &DialFailure, now: Instant) {
         self.dials -= 1;
-        let Some(peer) = find(&mut self.peers, key.peer) else { return };
+        let Some(peer) = find(&mut self.peers, key.peer) else {
+            return;
+        };
         peer.dialing = false;
         if peer.record != key.record {
             if !peer.waiting.is_empty() {
@@ -274,7 +295,8 @@ impl<K: Clone + PartialEq> Pool<K> {
             return;
         }
         for wait in std::mem::take(&mut peer.waiting) {
-            self.wakers.extend(self.waiters.settle(wait, Err(failure.clone())));
+            self.wakers
+                .extend(self.waiters.settle(wait, Err(failure.clone())));
         }
         self.inhibit(key.peer, now);
         self.forget_if_unused(key.peer);
@@ -282,7 +304,9 @@ impl<K: Clone + PartialEq> Pool<K> {
 
     /// A link takes no new streams, or is gone; `at_fault` sets the instance aside.
     pub(crate) fn link_ended(&mut self, key: PeerKey, link: &K, at_fault: bool, now: Instant) {
-        let Some(peer) = find(&mut self.peers, key) else { return };
+        let Some(peer) = find(&mut self.peers, key) else {
+            return;
+        };
         let before = peer.links.len();
         peer.links.retain(|known| known != link);
         let known = peer.links.len() < before;
@@ -297,7 +321,9 @@ impl<K: Clone + PartialEq> Pool<K> {
 
     /// A link takes no new streams for a reason of its own; those it has go on.
     pub(crate) fn retire(&mut self, key: PeerKey, link: &K) {
-        let Some(peer) = find(&mut self.peers, key) else { return };
+        let Some(peer) = find(&mut self.peers, key) else {
+            return;
+        };
         let before = peer.links.len();
         peer.links.retain(|known| known != link);
         if peer.links.len() < before {
@@ -314,7 +340,11 @@ impl<K: Clone + PartialEq> Pool<K> {
     /// Takes every link out, for the client's end.
     pub(crate) fn take_links(&mut self) -> Vec<K> {
         let mut links = std::mem::take(&mut self.retired);
-        for peer in self.peers.iter_mut().filter_map(|place| place.peer.as_mut()) {
+        for peer in self
+            .peers
+            .iter_mut()
+            .filter_map(|place| place.peer.as_mut())
+        {
             links.append(&mut peer.links);
         }
         self.links = 0;
@@ -338,12 +368,17 @@ impl<K: Clone + PartialEq> Pool<K> {
     fn queue_dial(&mut self, key: PeerKey) {
         if let Some(peer) = find(&mut self.peers, key) {
             peer.dialing = true;
-            self.queue.push_back(DialKey { peer: key, record: peer.record });
+            self.queue.push_back(DialKey {
+                peer: key,
+                record: peer.record,
+            });
         }
     }
 
     fn inhibit(&mut self, key: PeerKey, now: Instant) {
-        let Some(peer) = find(&mut self.peers, key) else { return };
+        let Some(peer) = find(&mut self.peers, key) else {
+            return;
+        };
         let inhibition = Inhibition::failed(peer.inhibition, self.config.backoff, now);
         if peer.inhibition.replace(inhibition).is_none() {
             self.inhibited += 1;
@@ -362,13 +397,18 @@ impl<K: Clone + PartialEq> Pool<K> {
         for index in 0..self.peers.len() {
             let place = &self.peers[index];
             let Some(peer) = &place.peer else { continue };
-            let Some(inhibition) = peer.inhibition else { continue };
+            let Some(inhibition) = peer.inhibition else {
+                continue;
+            };
             if peer.dialing {
                 continue;
             }
             if inhibition.probe_at() <= now && self.has_room() {
                 let index = u32::try_from(index).unwrap_or(u32::MAX);
-                self.queue_dial(PeerKey { index, generation: place.generation });
+                self.queue_dial(PeerKey {
+                    index,
+                    generation: place.generation,
+                });
             } else {
                 let at = inhibition.probe_at();
                 self.probe_at = Some(self.probe_at.map_or(at, |known| known.min(at)));
@@ -379,7 +419,9 @@ impl<K: Clone + PartialEq> Pool<K> {
     /// Brings an endpoint's table up to a new snapshot: new members get their peer, and peers
     /// that no endpoint names any more lose their links once idle.
     fn reconcile(&mut self, id: &EndpointId, snapshot: &Snapshot) {
-        let Some(endpoint) = self.endpoints.find_mut(id) else { return };
+        let Some(endpoint) = self.endpoints.find_mut(id) else {
+            return;
+        };
         let mut before = std::mem::take(&mut endpoint.slots);
         let mut slots = vec![None; snapshot.slots() as usize];
         for member in snapshot.members() {
@@ -419,21 +461,29 @@ impl<K: Clone + PartialEq> Pool<K> {
             return key;
         }
         let index = self.free.pop().unwrap_or_else(|| {
-            self.peers.push(Place { generation: 0, peer: None });
+            self.peers.push(Place {
+                generation: 0,
+                peer: None,
+            });
             u32::try_from(self.peers.len() - 1).unwrap_or(u32::MAX)
         });
         let place = &mut self.peers[index as usize];
         let mut peer = Peer::new(Arc::new(target));
         peer.refs = 1;
         place.peer = Some(peer);
-        let key = PeerKey { index, generation: place.generation };
+        let key = PeerKey {
+            index,
+            generation: place.generation,
+        };
         self.by_id.insert(id, key);
         key
     }
 
     /// Other addresses: links and evidence of the old ones mean nothing any more.
     fn change_record(&mut self, key: PeerKey, target: Target) {
-        let Some(peer) = find(&mut self.peers, key) else { return };
+        let Some(peer) = find(&mut self.peers, key) else {
+            return;
+        };
         peer.target = Arc::new(target);
         peer.record = peer.record.wrapping_add(1);
         if peer.inhibition.take().is_some() {
@@ -456,7 +506,9 @@ impl<K: Clone + PartialEq> Pool<K> {
 
     /// A peer that no endpoint names is kept only for the calls that still wait for it.
     fn forget_if_unused(&mut self, key: PeerKey) {
-        let Some(peer) = find(&mut self.peers, key) else { return };
+        let Some(peer) = find(&mut self.peers, key) else {
+            return;
+        };
         if peer.refs > 0 || peer.dialing || !peer.waiting.is_empty() {
             return;
         }
@@ -475,7 +527,10 @@ impl<K: Clone + PartialEq> Pool<K> {
 
 fn find<K>(peers: &mut [Place<K>], key: PeerKey) -> Option<&mut Peer<K>> {
     let place = peers.get_mut(key.index as usize)?;
-    place.peer.as_mut().filter(|_| place.generation == key.generation)
+    place
+        .peer
+        .as_mut()
+        .filter(|_| place.generation == key.generation)
 }
 
 /// Picks a member that was not tried: one that is not set aside, else the one whose failure is
@@ -498,12 +553,17 @@ fn choose_member<K>(
     let available = |index: usize| {
         untried(index) && peer_at(index).is_some_and(|(_, peer)| peer.inhibition.is_none())
     };
-    let index = pick(request.policy, members.len(), &mut endpoint.turn, available).or_else(|| {
-        let failed_at = |index: &usize| {
-            peer_at(*index).and_then(|(_, peer)| peer.inhibition).map(|i| i.failed_at())
-        };
-        (0..members.len()).filter(|&index| untried(index)).min_by_key(failed_at)
-    })?;
+    let index =
+        pick(request.policy, members.len(), &mut endpoint.turn, available).or_else(|| {
+            let failed_at = |index: &usize| {
+                peer_at(*index)
+                    .and_then(|(_, peer)| peer.inhibition)
+                    .map(|i| i.failed_at())
+            };
+            (0..members.len())
+                .filter(|&index| untried(index))
+                .min_by_key(failed_at)
+        })?;
     peer_at(index).map(|(key, _)| (key, members[index].instance.id))
 }
 

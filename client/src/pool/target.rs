@@ -20,7 +20,11 @@ impl Target {
         let mut addresses = instance.addresses.clone();
         // A Unix path may be of another host: then the dial fails at once and the next is tried.
         addresses.sort_by_key(|address| !matches!(address, TransportAddr::Unix(_)));
-        Self { instance: instance.id, expected: instance.expected_id(), addresses }
+        Self {
+            instance: instance.id,
+            expected: instance.expected_id(),
+            addresses,
+        }
     }
 }
 
@@ -33,7 +37,10 @@ pub(crate) struct DialFailure {
 
 impl DialFailure {
     pub(crate) fn new(kind: ConnectErrorKind, message: impl Into<String>) -> Self {
-        Self { kind, message: message.into() }
+        Self {
+            kind,
+            message: message.into(),
+        }
     }
 
     pub(crate) fn io(kind: std::io::ErrorKind, message: impl Into<String>) -> Self {
@@ -51,6 +58,10 @@ impl DialFailure {
     }
 
     pub(crate) fn into_error(self, instance: InstanceId) -> CallError {
-        CallError::Connect { instance, kind: self.kind, message: self.message }
+        CallError::Connect {
+            instance,
+            kind: self.kind,
+            message: self.message,
+        }
     }
 }

@@ -34,13 +34,18 @@ impl Rig {
             publisher: Publisher::new(endpoint()),
             now: Instant::now(),
         };
-        rig.pool.follow(&endpoint(), &rig.publisher.handle()).unwrap();
+        rig.pool
+            .follow(&endpoint(), &rig.publisher.handle())
+            .unwrap();
         rig.publish(&instances.iter().map(|&n| (n, 1)).collect::<Vec<_>>());
         rig
     }
 
     fn publish(&mut self, instances: &[(u64, u16)]) {
-        let all = instances.iter().map(|&(n, port)| instance(n, address(port))).collect();
+        let all = instances
+            .iter()
+            .map(|&(n, port)| instance(n, address(port)))
+            .collect();
         self.publisher.publish(all, Freshness::Current);
     }
 
@@ -49,7 +54,8 @@ impl Rig {
         if let Some(direct) = direct {
             call = call.instance(id(direct));
         }
-        call.prepare(&endpoint(), Instant::now(), false, Policy::RoundRobin).unwrap()
+        call.prepare(&endpoint(), Instant::now(), false, Policy::RoundRobin)
+            .unwrap()
     }
 
     fn choose(&mut self, tried: &[u64]) -> Option<(PeerKey, u64)> {
@@ -70,7 +76,8 @@ impl Rig {
     }
 
     fn poll(&mut self, wait: WaitKey) -> Poll<Option<Result<u32, DialFailure>>> {
-        self.pool.poll_wait(wait, &Context::from_waker(Waker::noop()))
+        self.pool
+            .poll_wait(wait, &Context::from_waker(Waker::noop()))
     }
 
     /// Connects an instance through a dial.
@@ -117,7 +124,13 @@ fn links_per_instance_are_dialed_in_the_background_and_used_in_turn() {
     let dial = rig.pool.next_dial().unwrap();
     assert!(rig.pool.dialed(dial.key, 11));
     let links: Vec<_> = (0..4).map(|_| rig.pool.acquire(peer).unwrap()).collect();
-    assert_eq!(links.iter().filter(|link| **link == Acquired::Ready(11)).count(), 2);
+    assert_eq!(
+        links
+            .iter()
+            .filter(|link| **link == Acquired::Ready(11))
+            .count(),
+        2
+    );
     assert!(rig.pool.next_dial().is_none());
 }
 
@@ -234,7 +247,8 @@ fn metadata_changes_disturb_no_link() {
     let mut record = (*instance(1, address(1))).clone();
     record.metadata.insert("model".into(), "large".into());
     record.epoch = 2;
-    rig.publisher.publish(vec![Arc::new(record)], Freshness::Current);
+    rig.publisher
+        .publish(vec![Arc::new(record)], Freshness::Current);
     assert_eq!(rig.choose(&[]).unwrap().0, peer);
     assert_eq!(rig.pool.next_retired(), None);
     assert_eq!(rig.pool.acquire(peer), Ok(Acquired::Ready(1)));
@@ -289,10 +303,19 @@ fn nothing_read_yet_is_told_apart_from_nobody_there() {
     let mut pool = Pool::<u32>::new(PoolConfig::new(&ClientConfig::default(), 1));
     let request = Rig::request(None);
     let now = Instant::now();
-    assert!(matches!(pool.choose(now, &request, &[]), Ok(Chosen::NotFollowed)));
+    assert!(matches!(
+        pool.choose(now, &request, &[]),
+        Ok(Chosen::NotFollowed)
+    ));
     let mut publisher = Publisher::new(endpoint());
     pool.follow(&endpoint(), &publisher.handle()).unwrap();
-    assert!(matches!(pool.choose(now, &request, &[]), Ok(Chosen::NotRead(_))));
+    assert!(matches!(
+        pool.choose(now, &request, &[]),
+        Ok(Chosen::NotRead(_))
+    ));
     publisher.publish(Vec::new(), Freshness::Current);
-    assert!(matches!(pool.choose(now, &request, &[]), Err(CallError::NoInstances { .. })));
+    assert!(matches!(
+        pool.choose(now, &request, &[]),
+        Err(CallError::NoInstances { .. })
+    ));
 }

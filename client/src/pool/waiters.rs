@@ -31,7 +31,10 @@ enum Waiter<K> {
 
 impl<K> Default for Waiters<K> {
     fn default() -> Self {
-        Self { places: Vec::new(), free: Vec::new() }
+        Self {
+            places: Vec::new(),
+            free: Vec::new(),
+        }
     }
 }
 
@@ -42,12 +45,18 @@ impl<K> Waiters<K> {
 
     pub(super) fn insert(&mut self) -> WaitKey {
         let index = self.free.pop().unwrap_or_else(|| {
-            self.places.push(Place { generation: 0, waiter: None });
+            self.places.push(Place {
+                generation: 0,
+                waiter: None,
+            });
             u32::try_from(self.places.len() - 1).unwrap_or(u32::MAX)
         });
         let place = &mut self.places[index as usize];
         place.waiter = Some(Waiter::Waiting(None));
-        WaitKey { index, generation: place.generation }
+        WaitKey {
+            index,
+            generation: place.generation,
+        }
     }
 
     /// Settles a call's wait; its waker, if it has left one.
@@ -57,12 +66,10 @@ impl<K> Waiters<K> {
         outcome: Result<K, DialFailure>,
     ) -> Option<Waker> {
         match self.find(key)? {
-            waiter @ Waiter::Waiting(_) => {
-                match std::mem::replace(waiter, Waiter::Done(outcome)) {
-                    Waiter::Waiting(waker) => waker,
-                    Waiter::Done(_) => None,
-                }
-            }
+            waiter @ Waiter::Waiting(_) => match std::mem::replace(waiter, Waiter::Done(outcome)) {
+                Waiter::Waiting(waker) => waker,
+                Waiter::Done(_) => None,
+            },
             Waiter::Done(_) => None,
         }
     }
@@ -93,7 +100,10 @@ impl<K> Waiters<K> {
 
     fn find(&mut self, key: WaitKey) -> Option<&mut Waiter<K>> {
         let place = self.places.get_mut(key.index as usize)?;
-        place.waiter.as_mut().filter(|_| place.generation == key.generation)
+        place
+            .waiter
+            .as_mut()
+            .filter(|_| place.generation == key.generation)
     }
 
     fn remove(&mut self, key: WaitKey) -> Option<Waiter<K>> {

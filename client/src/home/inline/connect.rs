@@ -11,7 +11,10 @@ use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::{TcpSocket, UnixStream};
 
 /// The two halves of a connected transport.
-pub type Transport = (Box<dyn AsyncRead + Send + Unpin>, Box<dyn AsyncWrite + Send + Unpin>);
+pub type Transport = (
+    Box<dyn AsyncRead + Send + Unpin>,
+    Box<dyn AsyncWrite + Send + Unpin>,
+);
 
 /// What [`Connect::connect`] returns.
 pub type Connecting = Pin<Box<dyn Future<Output = io::Result<Transport>> + Send>>;
@@ -52,7 +55,11 @@ impl Connect for Sockets {
 }
 
 async fn tcp(address: SocketAddr, options: &SocketOptions) -> io::Result<Transport> {
-    let socket = if address.is_ipv4() { TcpSocket::new_v4()? } else { TcpSocket::new_v6()? };
+    let socket = if address.is_ipv4() {
+        TcpSocket::new_v4()?
+    } else {
+        TcpSocket::new_v6()?
+    };
     let size = |bytes: usize| u32::try_from(bytes).unwrap_or(u32::MAX);
     if let Some(bytes) = options.recv_buffer_bytes {
         socket.set_recv_buffer_size(size(bytes))?;

@@ -14,17 +14,25 @@ use crate::pool::{Dial, DialFailure};
 
 /// Starts a dial; its outcome is told to the pool, on every exit.
 pub(super) fn start(home: &Weak<InlineHome>, dial: Dial) {
-    let guard = Outcome { home: home.clone(), dial: Some(dial) };
+    let guard = Outcome {
+        home: home.clone(),
+        dial: Some(dial),
+    };
     match runtime() {
         Some(runtime) => {
             runtime.spawn(run(guard));
         }
-        None => guard.fail(&DialFailure::new(ConnectErrorKind::Unreachable, "no tokio runtime")),
+        None => guard.fail(&DialFailure::new(
+            ConnectErrorKind::Unreachable,
+            "no tokio runtime",
+        )),
     }
 }
 
 async fn run(mut guard: Outcome) {
-    let Some(home) = guard.home.upgrade() else { return };
+    let Some(home) = guard.home.upgrade() else {
+        return;
+    };
     let Some(dial) = &guard.dial else { return };
     let (connect, config) = (home.connect.clone(), home.config.clone());
     home.count(Counter::Dials, 1);
@@ -48,14 +56,23 @@ async fn run(mut guard: Outcome) {
             }
         }
     }
-    let Some((reader, writer)) = transport else { return guard.fail(&failure) };
-    let Some(dial) = guard.dial.take() else { return };
+    let Some((reader, writer)) = transport else {
+        return guard.fail(&failure);
+    };
+    let Some(dial) = guard.dial.take() else {
+        return;
+    };
     let mut codec = config.connection(dial.target.expected);
     codec.handshake_timeout = config.connect_timeout.saturating_sub(now() - started);
     let link = Link::new(codec, now());
     let instance: InstanceId = dial.target.instance;
-    let link =
-        LinkRef::new(guard.home.clone(), dial.key, instance, link, config.reassembly_bytes_max);
+    let link = LinkRef::new(
+        guard.home.clone(),
+        dial.key,
+        instance,
+        link,
+        config.reassembly_bytes_max,
+    );
     let (flush, _) = link.notify();
     flush.notify_one();
     tokio::spawn(flusher::run(link.clone(), writer));
@@ -86,6 +103,9 @@ impl Outcome {
 
 impl Drop for Outcome {
     fn drop(&mut self) {
-        self.report(&DialFailure::new(ConnectErrorKind::Reset, "the runtime has ended"));
+        self.report(&DialFailure::new(
+            ConnectErrorKind::Reset,
+            "the runtime has ended",
+        ));
     }
 }

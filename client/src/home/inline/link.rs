@@ -88,7 +88,12 @@ impl LinkRef {
     pub(super) fn open(&self, request: &Request) -> Result<StreamKey, OpenError> {
         let now = now();
         self.with(|state| {
-            let LinkState { link, calls, timers, .. } = state;
+            let LinkState {
+                link,
+                calls,
+                timers,
+                ..
+            } = state;
             let key = calls.open_request(now, link, request, Sink::messages(), ())?;
             if let Some(deadline) = request.deadline {
                 calls.set_timer(key, timers.insert(deadline, key));
@@ -144,7 +149,11 @@ impl LinkRef {
                 state.calls.expire(key, &mut state.link);
             }
             let due = state.link.poll_timeout().is_some_and(|due| due <= now);
-            let result = if due { state.link.handle_timeout(now) } else { Ok(()) };
+            let result = if due {
+                state.link.handle_timeout(now)
+            } else {
+                Ok(())
+            };
             state.calls.take_wakers(wakers);
             state.armed = state.due();
             result.map(|()| state.armed)
@@ -166,11 +175,11 @@ impl LinkRef {
     pub(super) fn poll_send(&self) -> Output {
         let now = now();
         let mut state = self.0.state.lock().unwrap_or_else(PoisonError::into_inner);
-        if state.down {
-            return Output::Down;
-        }
         if let Some((buf, _)) = state.link.poll_send(now, true) {
             return Output::Write(buf);
+        }
+        if state.down {
+            return Output::Down;
         }
         if state.closing && state.link.connection().is_drained() {
             return Output::Close;
@@ -208,6 +217,9 @@ impl LinkRef {
             }
             let (status, message) = down_status(down);
             let LinkState { link, calls, .. } = &mut *state;
+            if matches!(down, LinkDown::Protocol(_)) {
+                link.farewell(now());
+            }
             link.fail();
             calls.fail_all(link, status, &message);
             calls.take_wakers(&mut wakers);
@@ -298,6 +310,8 @@ impl PartialEq for LinkRef {
 
 impl std::fmt::Debug for LinkRef {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("LinkRef").field("instance", &self.0.instance).finish_non_exhaustive()
+        f.debug_struct("LinkRef")
+            .field("instance", &self.0.instance)
+            .finish_non_exhaustive()
     }
 }

@@ -20,8 +20,8 @@ use ringmain_codec::OpenError;
 use ringmain_telemetry::{Counter, Telemetry};
 use tokio::runtime::Handle;
 
-pub use self::connect::{Connect, Connecting, Transport};
 pub(crate) use self::connect::Sockets;
+pub use self::connect::{Connect, Connecting, Transport};
 use self::link::LinkRef;
 pub(crate) use self::stream::{InlineSink, InlineStream};
 use crate::call::Request;
@@ -66,7 +66,10 @@ impl InlineHome {
     }
 
     /// Makes the call; needs the runtime's context.
-    pub(crate) async fn call(self: Arc<Self>, request: Arc<Request>) -> Result<InlineStream, CallError> {
+    pub(crate) async fn call(
+        self: Arc<Self>,
+        request: Arc<Request>,
+    ) -> Result<InlineStream, CallError> {
         let deadline = request.deadline;
         let mut driver = Driver::new(InlineHost(self), request);
         let opened = poll_fn(|cx| driver.poll(cx));
@@ -74,7 +77,11 @@ impl InlineHome {
             None => Some(opened.await),
             Some(deadline) => tokio::time::timeout_at(deadline.into(), opened).await.ok(),
         };
-        let Opened { link, stream, instance } = outcome.unwrap_or_else(|| Err(driver.deadline_error()))?;
+        let Opened {
+            link,
+            stream,
+            instance,
+        } = outcome.unwrap_or_else(|| Err(driver.deadline_error()))?;
         Ok(InlineStream::new(link, stream, instance))
     }
 
@@ -165,3 +172,6 @@ impl Host for InlineHost {
 pub(crate) fn runtime() -> Option<Handle> {
     Handle::try_current().ok()
 }
+
+#[cfg(test)]
+mod tests;

@@ -39,7 +39,14 @@ pub(super) async fn run(link: LinkRef, mut reader: impl AsyncRead + Unpin) {
     let Some(mut due) = link.due() else { return };
     loop {
         set(sleep.as_mut(), &mut armed, due);
-        let wake = next(&mut reader, &mut buf, sleep.as_mut(), notified.as_mut(), rearm).await;
+        let wake = next(
+            &mut reader,
+            &mut buf,
+            sleep.as_mut(),
+            notified.as_mut(),
+            rearm,
+        )
+        .await;
         let looked = match wake {
             Wake::Read(Ok(0)) => return link.take_down(&LinkDown::Eof),
             Wake::Read(Ok(len)) => link.received(&buf[..len], &mut wakers),

@@ -11,6 +11,9 @@ use super::link::{LinkRef, LinkState};
 use crate::calls::{StreamKey, Terminal};
 use crate::home::batch::Batch;
 
+/// Credit that a consumer keeps at most before it returns it between two looks.
+const CREDIT: u32 = 16 * 1024;
+
 /// Takes messages off the link, several per lock.
 #[derive(Debug)]
 pub(crate) struct InlineStream {
@@ -22,7 +25,12 @@ pub(crate) struct InlineStream {
 
 impl InlineStream {
     pub(super) fn new(link: LinkRef, key: StreamKey, instance: InstanceId) -> Self {
-        Self { link, key, instance, batch: Batch::default() }
+        Self {
+            link,
+            key,
+            instance,
+            batch: Batch::default(),
+        }
     }
 
     pub(crate) const fn instance(&self) -> InstanceId {
@@ -31,39 +39,44 @@ impl InlineStream {
 
     /// The input's end of the same stream.
     pub(crate) fn sink(&self) -> InlineSink {
-        InlineSink { link: self.link.clone(), key: self.key, cell: Arc::default() }
+        InlineSink {
+            link: self.link.clone(),
+            key: self.key,
+            cell: Arc::default(),
+        }
     }
 
     pub(crate) fn poll_next(&mut self, cx: &mut Context<'_>) -> Poll<Result<Bytes, Terminal>> {
         if let Some(bytes) = self.batch.pop() {
-            if self.batch.is_credit_due() {
-                let (key, credit) = (self.key, self.batch.take_credit());
-                self.link.with(|LinkState { link, calls, .. }| calls.give_back(key, link, credit));
+            if self.batch.credit() >= CREDIT {
+                let (key, took) = (self.key, self.batch.take_owed());
+                self.link
+                    .with(|LinkState { link, calls, .. }| calls.consumer_took(key, link, took));
             }
             return Poll::Ready(Ok(bytes));
         }
         let (key, batch) = (self.key, &mut self.batch);
         self.link.with(|LinkState { link, calls, .. }| {
-            calls.give_back(key, link, batch.take_credit());
-            while batch.has_room() {
-                let Some(message) = calls.pop(key) else { break };
-                batch.push(message);
-            }
-            match batch.pop() {
-                Some(bytes) => Poll::Ready(Ok(bytes)),
-                None => calls.poll_end(key, cx),
+            calls.consumer_took(key, link, batch.take_owed());
+            let handed = calls.hand_over(key, &mut batch.inbox);
+            match (batch.pop(), handed.end) {
+                (Some(bytes), _) => Poll::Ready(Ok(bytes)),
+                (None, Some(end)) => Poll::Ready(Err(end)),
+                (None, None) => calls.poll_end(key, cx),
             }
         })
     }
 
     pub(crate) fn stop(&self) {
         let key = self.key;
-        self.link.with(|LinkState { link, calls, .. }| calls.stop(key, link));
+        self.link
+            .with(|LinkState { link, calls, .. }| calls.stop(key, link));
     }
 
     pub(crate) fn kill(&self) {
         let key = self.key;
-        self.link.with(|LinkState { link, calls, .. }| calls.kill(key, link));
+        self.link
+            .with(|LinkState { link, calls, .. }| calls.kill(key, link));
     }
 }
 
@@ -90,11 +103,13 @@ impl InlineSink {
     pub(crate) fn send(&self, message: Bytes) -> Result<(), SendError> {
         let payload = Payload::from(message).metered(Arc::clone(&self.cell));
         let key = self.key;
-        self.link.with(|LinkState { link, calls, .. }| calls.send(key, link, payload))
+        self.link
+            .with(|LinkState { link, calls, .. }| calls.send(key, link, payload))
     }
 
     pub(crate) fn finish(&self) {
         let key = self.key;
-        self.link.with(|LinkState { link, calls, .. }| calls.finish(key, link));
+        self.link
+            .with(|LinkState { link, calls, .. }| calls.finish(key, link));
     }
 }

@@ -99,7 +99,11 @@ impl Host for LocalHost {
 
     fn open(&self, link: &LocalLink, request: &Request) -> Result<StreamKey, OpenError> {
         let now = self.ctx.now();
-        let sink = if self.pieces { Sink::pieces() } else { Sink::messages() };
+        let sink = if self.pieces {
+            Sink::pieces()
+        } else {
+            Sink::messages()
+        };
         let opened = link.with(&self.ctx, |calls, link| {
             calls.open_request(now, link, request, sink, None)
         });
@@ -108,7 +112,10 @@ impl Host for LocalHost {
         if let Some(deadline) = request.deadline
             && let Some(handle) = calls.handle(stream)
         {
-            calls.set_timer(stream, self.ctx.set_stream_timer(link.key, handle, deadline));
+            calls.set_timer(
+                stream,
+                self.ctx.set_stream_timer(link.key, handle, deadline),
+            );
         }
         Ok(stream)
     }

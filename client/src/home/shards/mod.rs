@@ -17,7 +17,7 @@ use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Weak};
 use std::time::Instant;
 
-use ringmain_shard::{ShardHandle, ShardSet};
+use ringmain_shard::{Clock, ShardHandle, ShardSet};
 use ringmain_telemetry::{Counter, Telemetry};
 
 pub(crate) use self::host::{LocalHost, LocalLink};
@@ -57,6 +57,7 @@ pub(crate) struct ShardsHome {
     handles: Arc<[ShardHandle]>,
     next: AtomicUsize,
     telemetry: Arc<Telemetry>,
+    clock: Clock,
     /// Whether the set still runs. Not kept alive from here: a client may be dropped on a shard.
     set: Weak<ShardSet>,
 }
@@ -80,6 +81,7 @@ impl ShardsHome {
             handles,
             next: AtomicUsize::new(0),
             telemetry: Arc::clone(set.telemetry()),
+            clock: set.clock().clone(),
             set: Arc::downgrade(set),
         }
     }
@@ -116,11 +118,13 @@ impl ShardsHome {
         if self.set.strong_count() == 0 {
             return Err(CallError::Closed);
         }
-        Err(CallError::Overloaded { limit: "mailbox_max" })
+        Err(CallError::Overloaded {
+            limit: "mailbox_max",
+        })
     }
 
     pub(crate) fn now(&self) -> Instant {
-        Instant::now()
+        self.clock.now()
     }
 }
 
@@ -129,7 +133,12 @@ impl Drop for ShardsHome {
         for handle in self.handles.iter() {
             // A shard that has stopped has closed its links; a full mailbox leaves them to the
             // shard's own end.
-            drop(handle.run(Box::new(CloseWork { client: self.shared.client })));
+            drop(handle.run(Box::new(CloseWork {
+                client: self.shared.client,
+            })));
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -34,7 +34,10 @@ impl ShardPart {
         let mut parts = parts.0.borrow_mut();
         let part = parts.entry(home.client).or_insert_with(|| {
             let config = PoolConfig::new(&home.config, home.shards);
-            Rc::new(Self { home: Arc::clone(home), pool: RefCell::new(Pool::new(config)) })
+            Rc::new(Self {
+                home: Arc::clone(home),
+                pool: RefCell::new(Pool::new(config)),
+            })
         });
         Rc::clone(part)
     }
@@ -81,7 +84,8 @@ impl ShardPart {
             let Some(link) = retired else { break };
             // In a task of its own: the link may be the one whose event we are in.
             let ctx_then = ctx.clone();
-            ctx.spawn(async move { link.close_when_unused(&ctx_then, "instance changed") }).detach();
+            ctx.spawn(async move { link.close_when_unused(&ctx_then, "instance changed") })
+                .detach();
         }
         loop {
             let dial = self.pool.borrow_mut().next_dial();
@@ -117,11 +121,23 @@ impl ShardPart {
     }
 
     /// Dials the next address; the dial comes back when none is left.
-    pub(super) fn dial_next(self: &Rc<Self>, ctx: &ShardCtx, mut dialing: Dialing) -> Option<Dialing> {
-        let Some(address) = dialing.addresses.pop() else { return Some(dialing) };
+    pub(super) fn dial_next(
+        self: &Rc<Self>,
+        ctx: &ShardCtx,
+        mut dialing: Dialing,
+    ) -> Option<Dialing> {
+        let Some(address) = dialing.addresses.pop() else {
+            return Some(dialing);
+        };
         let config = self.home.config.connection(dialing.dial.target.expected);
-        let calls = Rc::new(RefCell::new(Calls::new(self.home.config.reassembly_bytes_max)));
-        ctx.dial(address, config, Box::new(ClientLink::new(Rc::clone(self), dialing, calls)));
+        let calls = Rc::new(RefCell::new(Calls::new(
+            self.home.config.reassembly_bytes_max,
+        )));
+        ctx.dial(
+            address,
+            config,
+            Box::new(ClientLink::new(Rc::clone(self), dialing, calls)),
+        );
         None
     }
 

@@ -35,17 +35,26 @@ pub(super) async fn resolve(addresses: Vec<TransportAddr>) -> Vec<Address> {
     let reply = Arc::clone(&answer);
     let body = move || {
         let found = addresses.iter().flat_map(look_up).collect();
-        *reply.addresses.lock().unwrap_or_else(PoisonError::into_inner) = Some(found);
+        *reply
+            .addresses
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner) = Some(found);
         reply.asked.wake();
     };
-    let thread = std::thread::Builder::new().name("ringmain-resolve".to_owned()).spawn(body);
+    let thread = std::thread::Builder::new()
+        .name("ringmain-resolve".to_owned())
+        .spawn(body);
     if let Err(error) = thread {
         tracing::warn!(%error, "resolve.failed");
         return Vec::new();
     }
     poll_fn(|cx| {
         answer.asked.register(cx.waker());
-        let found = answer.addresses.lock().unwrap_or_else(PoisonError::into_inner).take();
+        let found = answer
+            .addresses
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .take();
         found.map_or(Poll::Pending, Poll::Ready)
     })
     .await

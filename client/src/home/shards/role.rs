@@ -45,7 +45,14 @@ impl ClientLink {
         calls: Rc<RefCell<LinkCalls>>,
     ) -> Self {
         let peer = dialing.dial.key.peer;
-        Self { part, peer, dialing: Some(dialing), calls, closing: false, closed: false }
+        Self {
+            part,
+            peer,
+            dialing: Some(dialing),
+            calls,
+            closing: false,
+            closed: false,
+        }
     }
 
     pub(super) fn calls(&self) -> &RefCell<LinkCalls> {
@@ -58,12 +65,14 @@ impl ClientLink {
 
     /// After anything happened to the streams: tells consumers, pool, timers and counters.
     pub(super) fn settle(&mut self, ctx: &ShardCtx, key: LinkKey, link: &mut Link) {
+        // Counted before it is told: whoever sees an end finds it counted.
+        let counts = self.calls.borrow_mut().take_counts();
+        publish(counts, |counter, n| ctx.count(counter, n));
         self.hand_over();
         let mut calls = self.calls.borrow_mut();
         while let Some(timer) = calls.next_spent_timer() {
             ctx.cancel_timer(timer);
         }
-        publish(calls.take_counts(), |counter, n| ctx.count(counter, n));
         let news = calls.take_news();
         drop(calls);
         if news.ready {
@@ -73,7 +82,9 @@ impl ClientLink {
             self.closing = true;
             let (peer, name) = (self.peer, self.name(key));
             let at_fault = status == Status::Draining;
-            self.part.with_pool(ctx, |pool| pool.link_ended(peer, &name, at_fault, ctx.now()));
+            self.part.with_pool(ctx, |pool| {
+                pool.link_ended(peer, &name, at_fault, ctx.now())
+            });
         }
         if self.closing && !self.closed && self.calls.borrow().streams_open() == 0 {
             self.closed = true;
@@ -98,9 +109,14 @@ impl ClientLink {
     }
 
     fn ready(&mut self, ctx: &ShardCtx, key: LinkKey, link: &mut Link) {
-        let Some(dialing) = self.dialing.take() else { return };
+        let Some(dialing) = self.dialing.take() else {
+            return;
+        };
         let name = self.name(key);
-        if !self.part.with_pool(ctx, |pool| pool.dialed(dialing.dial.key, name)) {
+        if !self
+            .part
+            .with_pool(ctx, |pool| pool.dialed(dialing.dial.key, name))
+        {
             link.goaway(Status::Ok, "not wanted any more");
             self.closing = true;
         }
@@ -124,7 +140,8 @@ impl LinkRole for ClientLink {
         let home = self.part.home();
         if home.has_lost_signals(ctx.index()) {
             let (ctx_then, home) = (ctx.clone(), Arc::clone(home));
-            ctx.spawn(async move { ShardPart::take_lost(&ctx_then, &home) }).detach();
+            ctx.spawn(async move { ShardPart::take_lost(&ctx_then, &home) })
+                .detach();
         }
         result
     }
@@ -153,7 +170,9 @@ impl LinkRole for ClientLink {
         self.settle(ctx, key, link);
         let at_fault = *down != LinkDown::Local;
         let (peer, name) = (self.peer, self.name(key));
-        self.part.with_pool(ctx, |pool| pool.link_ended(peer, &name, at_fault, ctx.now()));
+        self.part.with_pool(ctx, |pool| {
+            pool.link_ended(peer, &name, at_fault, ctx.now())
+        });
     }
 
     fn as_any(&mut self) -> &mut dyn Any {
@@ -164,7 +183,9 @@ impl LinkRole for ClientLink {
 /// A shard that ends without saying goodbye still ends its streams.
 impl Drop for ClientLink {
     fn drop(&mut self) {
-        let Ok(mut calls) = self.calls.try_borrow_mut() else { return };
+        let Ok(mut calls) = self.calls.try_borrow_mut() else {
+            return;
+        };
         calls.lost(Status::ConnectionLost, "the shard has stopped");
         drop(calls);
         self.hand_over();

@@ -155,7 +155,8 @@ impl SharedStream {
     pub(super) fn took(&self, credit: u32, reserved_bytes: usize) {
         self.credit.fetch_add(credit, Ordering::AcqRel);
         if reserved_bytes > 0 {
-            self.reserved_bytes.fetch_add(reserved_bytes, Ordering::AcqRel);
+            self.reserved_bytes
+                .fetch_add(reserved_bytes, Ordering::AcqRel);
         }
     }
 
@@ -227,6 +228,8 @@ impl ShardSignal for SharedStream {
 
 impl std::fmt::Debug for SharedStream {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("SharedStream").field("shard", &self.shard).finish_non_exhaustive()
+        f.debug_struct("SharedStream")
+            .field("shard", &self.shard)
+            .finish_non_exhaustive()
     }
 }

@@ -15,7 +15,10 @@ pub(super) struct LostSignals {
 
 impl LostSignals {
     pub(super) fn push(&self, stream: Arc<SharedStream>) {
-        self.streams.lock().unwrap_or_else(PoisonError::into_inner).push(stream);
+        self.streams
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .push(stream);
         self.any.store(true, Ordering::Release);
     }
 

@@ -5,10 +5,10 @@ use std::task::{Context, Poll};
 
 use bytes::Bytes;
 use ringmain_codec::{InstanceId, SendError};
-use ringmain_shard::{Inbox, Payload, StreamCell};
+use ringmain_shard::{Payload, StreamCell};
 
 use super::shared::{DROPPED, EMPTY, KILL, STOP, SharedStream};
-use crate::calls::Terminal;
+use crate::calls::{Terminal, register};
 use crate::home::batch::Batch;
 
 /// Takes messages that the shard has handed over, several per lock.
@@ -17,13 +17,15 @@ pub(crate) struct ShardStream {
     shared: Arc<SharedStream>,
     instance: InstanceId,
     batch: Batch,
-    /// Long messages among those popped since the shard was told.
-    reserved_bytes: usize,
 }
 
 impl ShardStream {
     pub(super) fn new(shared: Arc<SharedStream>, instance: InstanceId) -> Self {
-        Self { shared, instance, batch: Batch::default(), reserved_bytes: 0 }
+        Self {
+            shared,
+            instance,
+            batch: Batch::default(),
+        }
     }
 
     pub(crate) const fn instance(&self) -> InstanceId {
@@ -33,37 +35,35 @@ impl ShardStream {
     /// The input's end of the same stream.
     pub(crate) fn sink(&self) -> ShardSink {
         let cell = self.shared.cell().cloned().unwrap_or_default();
-        ShardSink { shared: Arc::clone(&self.shared), cell }
+        ShardSink {
+            shared: Arc::clone(&self.shared),
+            cell,
+        }
     }
 
     pub(crate) fn poll_next(&mut self, cx: &mut Context<'_>) -> Poll<Result<Bytes, Terminal>> {
-        if let Some(bytes) = self.pop() {
+        if let Some(bytes) = self.batch.pop() {
             if self.batch.credit() >= self.shared.credit_step {
-                self.tell(0);
+                self.tell();
             }
             return Poll::Ready(Ok(bytes));
         }
-        let (report_empty, end) = {
+        let report_empty = {
             let mut inner = self.shared.lock();
-            while self.batch.has_room() {
-                let Some(message) = inner.inbox.pop() else { break };
-                self.batch.push(message);
+            std::mem::swap(&mut self.batch.inbox, &mut inner.inbox);
+            match self.batch.pop() {
+                Some(bytes) => return Poll::Ready(Ok(bytes)),
+                None => {
+                    if let Some(end) = &inner.end {
+                        return Poll::Ready(Err(end.clone()));
+                    }
+                }
             }
-            if self.batch.is_empty() && inner.end.is_none() {
-                inner.waker = Some(cx.waker().clone());
-                (std::mem::replace(&mut inner.report_empty, false), None)
-            } else {
-                (false, inner.end.clone().filter(|_| self.batch.is_empty()))
-            }
+            register(&mut inner.waker, cx);
+            std::mem::replace(&mut inner.report_empty, false)
         };
-        if let Some(end) = end {
-            return Poll::Ready(Err(end));
-        }
-        if let Some(bytes) = self.pop() {
-            return Poll::Ready(Ok(bytes));
-        }
         if report_empty || self.batch.credit() >= self.shared.credit_step {
-            self.tell(EMPTY);
+            self.tell();
         }
         Poll::Pending
     }
@@ -76,19 +76,11 @@ impl ShardStream {
         self.shared.signal(KILL);
     }
 
-    fn pop(&mut self) -> Option<Bytes> {
-        let bytes = self.batch.pop()?;
-        if Inbox::needs_reservation(bytes.len()) {
-            self.reserved_bytes += bytes.len();
-        }
-        Some(bytes)
-    }
-
-    /// Returns credit to the shard; no allocation.
-    fn tell(&mut self, flags: u8) {
-        let reserved_bytes = std::mem::take(&mut self.reserved_bytes);
-        self.shared.took(self.batch.take_credit(), reserved_bytes);
-        self.shared.signal(flags);
+    /// Returns what is owed to the shard; no allocation.
+    fn tell(&mut self) {
+        let took = self.batch.take_owed();
+        self.shared.took(took.credit, took.reserved_bytes);
+        self.shared.signal(if took.all { EMPTY } else { 0 });
     }
 }
 

@@ -14,6 +14,7 @@ use super::part::ShardPart;
 use super::shared::{DROPPED, SharedStream};
 use super::stream::ShardStream;
 use crate::call::Request;
+use crate::calls::register;
 use crate::driver::{Driver, Opened};
 use crate::error::CallError;
 
@@ -25,7 +26,10 @@ pub(super) struct CallWork {
 
 impl CallWork {
     pub(super) const fn new(request: Arc<Request>, shared: Arc<SharedStream>) -> Self {
-        Self { request, answer: Answer(shared) }
+        Self {
+            request,
+            answer: Answer(shared),
+        }
     }
 }
 
@@ -40,8 +44,15 @@ impl ShardWork for CallWork {
 
 /// Makes the call and, once it is taken, ties the stream to its consumer.
 async fn make_call(ctx: ShardCtx, part: Rc<ShardPart>, work: CallWork) {
-    let CallWork { request, answer: Answer(shared) } = &work;
-    let host = LocalHost { ctx: ctx.clone(), part, pieces: false };
+    let CallWork {
+        request,
+        answer: Answer(shared),
+    } = &work;
+    let host = LocalHost {
+        ctx: ctx.clone(),
+        part,
+        pieces: false,
+    };
     let mut driver = Driver::new(host, Arc::clone(request));
     let mut sleep = pin!(request.deadline.map(|deadline| ctx.sleep_until(deadline)));
     shared.task().register(&waker().await);
@@ -71,9 +82,15 @@ async fn waker() -> std::task::Waker {
 }
 
 fn attach(ctx: &ShardCtx, shared: &Arc<SharedStream>, opened: Opened<super::LocalLink>) {
-    let Opened { link, stream, instance } = opened;
+    let Opened {
+        link,
+        stream,
+        instance,
+    } = opened;
     let message_bytes_max = ctx.with_link(link.key, |link, _| {
-        link.connection().peer().map(|peer| peer.limits.message_bytes_max)
+        link.connection()
+            .peer()
+            .map(|peer| peer.limits.message_bytes_max)
     });
     {
         let mut inner = shared.lock();
@@ -126,7 +143,9 @@ pub(super) struct WaitForCall {
 
 impl WaitForCall {
     pub(super) const fn new(shared: Arc<SharedStream>) -> Self {
-        Self { shared: Some(shared) }
+        Self {
+            shared: Some(shared),
+        }
     }
 }
 
@@ -134,16 +153,20 @@ impl Future for WaitForCall {
     type Output = Result<ShardStream, CallError>;
 
     fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
-        let Some(shared) = &self.shared else { return Poll::Ready(Err(CallError::Closed)) };
+        let Some(shared) = &self.shared else {
+            return Poll::Ready(Err(CallError::Closed));
+        };
         let outcome: Result<InstanceId, CallError> = {
             let mut inner = shared.lock();
             let Some(outcome) = inner.outcome.take() else {
-                inner.waker = Some(cx.waker().clone());
+                register(&mut inner.waker, cx);
                 return Poll::Pending;
             };
             outcome
         };
-        let Some(shared) = self.shared.take() else { return Poll::Ready(Err(CallError::Closed)) };
+        let Some(shared) = self.shared.take() else {
+            return Poll::Ready(Err(CallError::Closed));
+        };
         Poll::Ready(outcome.map(|instance| ShardStream::new(shared, instance)))
     }
 }
