@@ -26,13 +26,17 @@ pub(crate) fn call(args: &CallArgs) -> anyhow::Result<Exit> {
     let data = read_data(&args.data)?;
     let runtime = runtime::current_thread()?;
     runtime.block_on(async {
-        let (home, telemetry) = match args.home {
-            HomeArg::Inline => (Home::Inline, Telemetry::new(1)),
-            HomeArg::Shards => {
-                let shards = start::shards(&args.io, DriverConfig::client())?;
-                let telemetry = Arc::clone(shards.telemetry());
-                (Home::Shards(shards), telemetry)
-            }
+        // Kept to the end: a client does not keep the shards running that it is at home on.
+        let shards = match args.home {
+            HomeArg::Inline => None,
+            HomeArg::Shards => Some(start::shards(&args.io, DriverConfig::client())?),
+        };
+        let (home, telemetry) = match &shards {
+            None => (Home::Inline, Telemetry::new(1)),
+            Some(shards) => (
+                Home::Shards(Arc::clone(shards)),
+                Arc::clone(shards.telemetry()),
+            ),
         };
         let discovery = Discovery::open(args.registry.clone(), Arc::clone(&telemetry))?;
         let source = Arc::new(discovery.clone());
@@ -64,13 +68,15 @@ pub(crate) fn call(args: &CallArgs) -> anyhow::Result<Exit> {
 fn read_data(data: &str) -> anyhow::Result<Bytes> {
     if data == "-" {
         let mut bytes = Vec::new();
-        std::io::stdin().read_to_end(&mut bytes).context("cannot read standard input")?;
+        std::io::stdin()
+            .read_to_end(&mut bytes)
+            .context("cannot read standard input")?;
         return Ok(bytes.into());
     }
     match data.strip_prefix('@') {
-        Some(file) => {
-            Ok(std::fs::read(file).with_context(|| format!("cannot read {file}"))?.into())
-        }
+        Some(file) => Ok(std::fs::read(file)
+            .with_context(|| format!("cannot read {file}"))?
+            .into()),
         None => Ok(Bytes::copy_from_slice(data.as_bytes())),
     }
 }
@@ -79,7 +85,9 @@ fn read_data(data: &str) -> anyhow::Result<Bytes> {
 /// call itself says so, with its typed reason.
 async fn wait_for_instance(discovery: &Discovery, args: &CallArgs) -> anyhow::Result<()> {
     let snapshots = discovery.watch(args.endpoint.clone()).await?;
-    let wait = args.deadline.map_or(args.wait, |deadline| deadline.min(args.wait));
+    let wait = args
+        .deadline
+        .map_or(args.wait, |deadline| deadline.min(args.wait));
     let found = snapshots.wait_for(|snapshot| !snapshot.is_empty());
     match tokio::time::timeout(wait, found).await {
         Ok(_) | Err(_) => Ok(()),
@@ -95,6 +103,16 @@ struct Failure {
     limit: Option<String>,
     retry_after: Option<Duration>,
     retryable: bool,
+}
+
+impl Failure {
+    /// The limit that was hit, where the message does not name it.
+    fn shown_limit(&self) -> String {
+        match &self.limit {
+            Some(limit) if !self.message.contains(limit) => format!(" (limit: {limit})"),
+            _ => String::new(),
+        }
+    }
 }
 
 impl From<StreamError> for Failure {
@@ -194,13 +212,14 @@ impl<'a> Reading<'a> {
             end.status().name().clone_into(&mut self.status);
             for (key, value) in end.trailers().iter() {
                 let value = String::from_utf8_lossy(value).into_owned();
-                self.trailers.push((String::from_utf8_lossy(key).into_owned(), value.into()));
+                self.trailers
+                    .push((String::from_utf8_lossy(key).into_owned(), value.into()));
             }
         }
         Ok(())
     }
 
-    fn interrupted(&mut self, stream: &mut ResponseStream) {
+    fn interrupted(&mut self, stream: &ResponseStream) {
         self.interrupts += 1;
         if self.interrupts == 1 {
             say(format_args!("stopping; ctrl-C again drops the stream"));
@@ -210,7 +229,7 @@ impl<'a> Reading<'a> {
         }
     }
 
-    fn token(&mut self, stream: &mut ResponseStream, token: &[u8]) -> anyhow::Result<()> {
+    fn token(&mut self, stream: &ResponseStream, token: &[u8]) -> anyhow::Result<()> {
         let now = Instant::now();
         match self.last.replace(now) {
             None => self.first = Some(now - self.begin),
@@ -234,7 +253,11 @@ impl<'a> Reading<'a> {
         let stopped = self.args.stop_after.is_some() || self.interrupts == 1;
         let cancelled = self.status == "cancelled" && stopped;
         let failed = self.error.as_ref().filter(|_| !cancelled);
-        let exit = if failed.is_some() { Exit::Negative } else { Exit::Ok };
+        let exit = if failed.is_some() {
+            Exit::Negative
+        } else {
+            Exit::Ok
+        };
         if self.args.json {
             print_json(&self.json(failed))?;
             return Ok(exit);
@@ -243,7 +266,11 @@ impl<'a> Reading<'a> {
             print(b"\n")?;
         }
         if let Some(error) = failed {
-            say(format_args!("ringmain: {}", error.message));
+            say(format_args!(
+                "ringmain: {}{}",
+                error.message,
+                error.shown_limit()
+            ));
         }
         Ok(exit)
     }

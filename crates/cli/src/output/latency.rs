@@ -30,10 +30,6 @@ impl Latency {
         };
     }
 
-    pub(crate) fn count(&self) -> u64 {
-        self.0.len()
-    }
-
     pub(crate) fn json(&self) -> LatencyJson {
         LatencyJson {
             p50: self.0.value_at_quantile(0.5),
@@ -66,7 +62,7 @@ mod tests {
         }
         a.merge(&b);
         let json = a.json();
-        assert_eq!(a.count(), 100);
+        assert_eq!(a.0.len(), 100);
         assert!((49_900..=50_100).contains(&json.p50), "{json:?}");
         assert!((98_900..=99_200).contains(&json.p99), "{json:?}");
         assert!(json.max >= 100_000);
@@ -77,6 +73,6 @@ mod tests {
         let mut latency = Latency::new();
         latency.record(Duration::ZERO);
         latency.record(Duration::from_secs(10_000));
-        assert_eq!(latency.count(), 2);
+        assert_eq!(latency.0.len(), 2);
     }
 }
