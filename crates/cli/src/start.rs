@@ -16,13 +16,22 @@ pub(crate) fn shards(args: &IoArgs, driver: DriverConfig) -> anyhow::Result<Arc<
     let plan = CorePlan::new(&allowed, args.shards, args.pin);
     let config = ShardSetConfig {
         io: args.io,
-        cores: (0..plan.shards().get()).map(|index| plan.cpu(index)).collect(),
-        driver: DriverConfig { idle: IdlePolicy::Adaptive { spin_us: args.spin_us }, ..driver },
+        cores: (0..plan.shards().get())
+            .map(|index| plan.cpu(index))
+            .collect(),
+        driver: DriverConfig {
+            idle: IdlePolicy::Adaptive {
+                spin_us: args.spin_us,
+            },
+            ..driver
+        },
         ..ShardSetConfig::default()
     };
     let shards = ShardSet::start(&config).context("cannot start the shards")?;
     if let Some(reason) = shards.fallback_reason() {
-        say(format_args!("io_uring is not available, using epoll: {reason}"));
+        say(format_args!(
+            "io_uring is not available, using epoll: {reason}"
+        ));
     }
     say(format_args!("{} on {}", plan.describe(), shards.io()));
     Ok(Arc::new(shards))

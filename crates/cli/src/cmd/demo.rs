@@ -43,7 +43,10 @@ pub(crate) fn demo(args: &DemoArgs) -> anyhow::Result<Exit> {
     let outcome = runtime.block_on(async {
         let endpoint: EndpointId = "demo.worker.generate".parse()?;
         let telemetry = Arc::clone(shards.telemetry());
-        let discovery = Arc::new(Discovery::open(RegistryUrl::Memory, Arc::clone(&telemetry))?);
+        let discovery = Arc::new(Discovery::open(
+            RegistryUrl::Memory,
+            Arc::clone(&telemetry),
+        )?);
         let mut workers = Vec::new();
         for _ in 0..args.workers.max(1) {
             workers.push(Worker::start(&shards, &discovery, &endpoint, args).await?);
@@ -57,11 +60,14 @@ pub(crate) fn demo(args: &DemoArgs) -> anyhow::Result<Exit> {
             HomeArg::Inline => Home::Inline,
             HomeArg::Shards => Home::Shards(Arc::clone(&shards)),
         };
-        let client =
-            Client::builder(Arc::<Discovery>::clone(&discovery), home).telemetry(telemetry).build();
+        let client = Client::builder(Arc::<Discovery>::clone(&discovery), home)
+            .telemetry(telemetry)
+            .build();
         let count = workers.len();
         let snapshots = discovery.watch(endpoint.clone()).await?;
-        snapshots.wait_for(|snapshot| snapshot.len() == count).await?;
+        snapshots
+            .wait_for(|snapshot| snapshot.len() == count)
+            .await?;
         let show = show(args, plan.len());
         let outcome = load::run(&client, &endpoint, plan, show).await;
         drop(client);
@@ -70,7 +76,9 @@ pub(crate) fn demo(args: &DemoArgs) -> anyhow::Result<Exit> {
         }
         anyhow::Ok(outcome)
     })?;
-    shards.stop(Duration::from_secs(2)).context("a shard failed")?;
+    shards
+        .stop(Duration::from_secs(2))
+        .context("a shard failed")?;
     let home = match args.home {
         HomeArg::Inline => "inline",
         HomeArg::Shards => "shards",
@@ -81,7 +89,11 @@ pub(crate) fn demo(args: &DemoArgs) -> anyhow::Result<Exit> {
     } else {
         print_summary(&summary)?;
     }
-    Ok(if summary.streams_failed == 0 { Exit::Ok } else { Exit::Negative })
+    Ok(if summary.streams_failed == 0 {
+        Exit::Ok
+    } else {
+        Exit::Negative
+    })
 }
 
 fn show(args: &DemoArgs, streams: usize) -> Arc<dyn Show> {
@@ -105,10 +117,7 @@ fn burst_plan(args: &DemoArgs) -> Vec<Planned> {
 }
 
 /// The requests of a trace, and the time their arrivals span once sped up.
-fn trace_plan(
-    file: &Path,
-    args: &DemoArgs,
-) -> anyhow::Result<(Vec<Planned>, Option<Duration>)> {
+fn trace_plan(file: &Path, args: &DemoArgs) -> anyhow::Result<(Vec<Planned>, Option<Duration>)> {
     let mut requests = Trace::load(file)?.requests;
     requests.truncate(args.limit.unwrap_or(usize::MAX));
     let speed_up = |at: Duration| at.div_f64(args.speedup);
@@ -150,14 +159,23 @@ impl Worker {
         }
         let any_port = Address::Ip(([127, 0, 0, 1], 0).into());
         let bound = server.listen(&any_port, &ListenOptions::default())?;
-        let record = Instance::new(instance, endpoint.clone(), vec![super::serve::transport(&bound)]);
+        let record = Instance::new(
+            instance,
+            endpoint.clone(),
+            vec![super::serve::transport(&bound)],
+        );
         let registration = discovery.register(record).await?;
-        Ok(Self { server, registration })
+        Ok(Self {
+            server,
+            registration,
+        })
     }
 
     async fn stop(self) {
         if let Err(error) = self.registration.deregister().await {
-            say(format_args!("a worker could not leave the registry: {error}"));
+            say(format_args!(
+                "a worker could not leave the registry: {error}"
+            ));
         }
         self.server.start_drain();
         self.server.drained().await;

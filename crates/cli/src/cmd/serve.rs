@@ -5,7 +5,8 @@ use std::sync::Arc;
 use anyhow::Context;
 use ringmain_codec::EndpointId;
 use ringmain_discovery::{
-    Discovery, HostNetwork, Instance, Registry, RegistryUrl, TransportAddr, advertise, fresh_instance_id,
+    Discovery, HostNetwork, Instance, Registry, RegistryUrl, TransportAddr, advertise,
+    fresh_instance_id,
 };
 use ringmain_reactor::{Address, DriverConfig, ListenOptions};
 use ringmain_server::{DrainOutcome, Server, ServerConfig};
@@ -33,7 +34,12 @@ pub(crate) fn serve(args: &ServeArgs) -> anyhow::Result<Exit> {
     );
     let instance = fresh_instance_id()?;
     let server = Server::new(Arc::clone(&shards), instance, config);
-    engine::install(&server, args.endpoint.clone(), &args.engine, &args.pace.pace())?;
+    engine::install(
+        &server,
+        args.endpoint.clone(),
+        &args.engine,
+        &args.pace.pace(),
+    )?;
     let bound = listen(&server, &args.listen)?;
     let addresses = advertised(&bound, args)?;
     say(format_args!("{limits}"));
@@ -50,10 +56,15 @@ pub(crate) fn serve(args: &ServeArgs) -> anyhow::Result<Exit> {
         let mut terminate = signal(SignalKind::terminate())?;
         let mut interrupt = signal(SignalKind::interrupt())?;
         wait_either(&mut terminate, &mut interrupt).await;
-        say(format_args!("draining: {} requests in flight", server.in_flight()));
+        say(format_args!(
+            "draining: {} requests in flight",
+            server.in_flight()
+        ));
         // Nobody should choose this instance any more before it starts to refuse.
         if let Err(error) = registration.deregister().await {
-            say(format_args!("the registration stays until it expires: {error}"));
+            say(format_args!(
+                "the registration stays until it expires: {error}"
+            ));
         }
         server.start_drain();
         let outcome = tokio::select! {
@@ -84,7 +95,9 @@ fn listen(server: &Server, addresses: &[Address]) -> anyhow::Result<Vec<Address>
     addresses
         .iter()
         .map(|address| {
-            server.listen(address, &options).with_context(|| format!("cannot listen on {address}"))
+            server
+                .listen(address, &options)
+                .with_context(|| format!("cannot listen on {address}"))
         })
         .collect()
 }
@@ -97,7 +110,12 @@ fn advertised(bound: &[Address], args: &ServeArgs) -> anyhow::Result<Vec<Transpo
         .iter()
         .map(|address| {
             let bound = transport(address);
-            Ok(advertise(&bound, args.advertise.as_deref(), scope, &network)?)
+            Ok(advertise(
+                &bound,
+                args.advertise.as_deref(),
+                scope,
+                &network,
+            )?)
         })
         .collect()
 }
@@ -136,7 +154,9 @@ fn announce(
 }
 
 fn finish(args: &ServeArgs, shards: &ShardSet, outcome: DrainOutcome) -> anyhow::Result<Exit> {
-    shards.stop(std::time::Duration::from_secs(2)).context("a shard failed")?;
+    shards
+        .stop(std::time::Duration::from_secs(2))
+        .context("a shard failed")?;
     let (clean, requests) = match outcome {
         DrainOutcome::Clean => (true, 0),
         DrainOutcome::Forced { requests } => (false, requests),

@@ -23,7 +23,12 @@ async fn answer(
     request: Request<LocalInput>,
     mut sink: LocalSink,
 ) -> Result<(), HandlerError> {
-    let Request { data, mut input, context, .. } = request;
+    let Request {
+        data,
+        mut input,
+        context,
+        ..
+    } = request;
     let mut next = Some(data);
     let mut tokens = 0u64;
     while let Some(message) = next {

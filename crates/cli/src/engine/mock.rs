@@ -45,7 +45,9 @@ async fn answer(
     let step = sink.step_sink();
     let job = Job::new(step.clone(), tokens, &pace, seed);
     let report = job.report();
-    engine.submit(job).map_err(|_| HandlerError::application("the engine has stopped"))?;
+    engine
+        .submit(job)
+        .map_err(|_| HandlerError::application("the engine has stopped"))?;
     step.finished().await;
     sink.add_trailer(USAGE_TOKENS, report.produced().to_string());
     if report.has_failed() {
@@ -55,10 +57,16 @@ async fn answer(
 }
 
 fn asked_tokens(head: &RequestHead) -> Result<Option<u32>, HandlerError> {
-    let Some(value) = head.metadata(MAX_TOKENS.as_bytes()) else { return Ok(None) };
-    let parsed = std::str::from_utf8(value).ok().and_then(|text| text.parse().ok());
+    let Some(value) = head.metadata(MAX_TOKENS.as_bytes()) else {
+        return Ok(None);
+    };
+    let parsed = std::str::from_utf8(value)
+        .ok()
+        .and_then(|text| text.parse().ok());
     let Some(tokens) = parsed else {
-        return Err(HandlerError::invalid_request(format!("{MAX_TOKENS} is no number")));
+        return Err(HandlerError::invalid_request(format!(
+            "{MAX_TOKENS} is no number"
+        )));
     };
     Ok(Some(tokens))
 }

@@ -38,7 +38,9 @@ impl FromStr for EngineKind {
             None if text == "mock" => Ok(Self::Mock),
             None if text == "echo" => Ok(Self::Echo),
             Some(("replay", file)) if !file.is_empty() => Ok(Self::Replay(file.into())),
-            _ => Err(format!("{text:?} is no engine: use mock, echo or replay:FILE")),
+            _ => Err(format!(
+                "{text:?} is no engine: use mock, echo or replay:FILE"
+            )),
         }
     }
 }

@@ -16,7 +16,15 @@ pub(super) fn install(
     pace: &Pace,
 ) -> anyhow::Result<()> {
     let tokens = u32::try_from(words::split(text).count()).unwrap_or(u32::MAX);
-    install_looped(server, endpoint, text, &Pace { tokens, ..pace.clone() })
+    install_looped(
+        server,
+        endpoint,
+        text,
+        &Pace {
+            tokens,
+            ..pace.clone()
+        },
+    )
 }
 
 /// As many words as `pace` says, starting over at the end.

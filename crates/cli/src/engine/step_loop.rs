@@ -69,7 +69,10 @@ impl Job {
         };
         if job.roll() < pace.fail_ratio {
             let at = job.roll() * f64::from(tokens);
-            #[expect(clippy::cast_possible_truncation, reason = "below the number of tokens")]
+            #[expect(
+                clippy::cast_possible_truncation,
+                reason = "below the number of tokens"
+            )]
             #[expect(clippy::cast_sign_loss, reason = "not negative")]
             let at = at as u32;
             job.fail_at = Some(at);
@@ -164,7 +167,10 @@ impl Engine {
     /// Waits for a job or the next step.
     fn wait(&self) -> Result<Job, RecvTimeoutError> {
         let Some(Reverse((at, _))) = self.due.peek() else {
-            return self.incoming.recv().map_err(|_| RecvTimeoutError::Disconnected);
+            return self
+                .incoming
+                .recv()
+                .map_err(|_| RecvTimeoutError::Disconnected);
         };
         let wait = at.saturating_duration_since(Instant::now());
         self.incoming.recv_timeout(wait)
@@ -213,8 +219,10 @@ impl Engine {
             Tokens::Made => {
                 self.scratch.clear();
                 // Writing into a string cannot fail.
-                let _ok: std::fmt::Result =
-                    std::fmt::Write::write_fmt(&mut self.scratch, format_args!(" token{}", job.next));
+                let _ok: std::fmt::Result = std::fmt::Write::write_fmt(
+                    &mut self.scratch,
+                    format_args!(" token{}", job.next),
+                );
                 self.scratch.as_bytes()
             }
             Tokens::Text(words) => words[job.next as usize % words.len()].as_bytes(),
@@ -228,6 +236,10 @@ impl Engine {
         job.next += 1;
         job.report.produced.store(job.next, Ordering::Release);
         let itl = job.itl;
-        Some(if job.next == job.tokens { Duration::ZERO } else { job.vary(itl) })
+        Some(if job.next == job.tokens {
+            Duration::ZERO
+        } else {
+            job.vary(itl)
+        })
     }
 }

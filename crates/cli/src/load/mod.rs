@@ -71,7 +71,10 @@ pub(crate) async fn run(
     let begin = Instant::now();
     let mut starts: Option<(Instant, Instant)> = None;
     let mut running = JoinSet::new();
-    let mut outcome = Outcome { started: plan.len() as u64, ..Outcome::default() };
+    let mut outcome = Outcome {
+        started: plan.len() as u64,
+        ..Outcome::default()
+    };
     for (index, planned) in plan.into_iter().enumerate() {
         let intended = begin + planned.at;
         tokio::time::sleep_until(intended.into()).await;
@@ -184,7 +187,8 @@ impl One {
                 Err(error) => return Ended::Failed(error.to_string()),
             };
             let now = Instant::now();
-            self.recorders.token(self.index, now - self.intended, previous.map(|at| now - at));
+            self.recorders
+                .token(self.index, now - self.intended, previous.map(|at| now - at));
             previous = Some(now);
             tokens += 1;
             self.show.token(self.index, &token);
@@ -206,7 +210,10 @@ fn missing(stream: &ResponseStream, tokens: u32) -> Option<String> {
     if end.status() != Status::Ok {
         return Some(format!("ended as {}", end.status().name()));
     }
-    let (_, usage) = end.trailers().iter().find(|(key, _)| *key == USAGE_TOKENS.as_bytes())?;
+    let (_, usage) = end
+        .trailers()
+        .iter()
+        .find(|(key, _)| *key == USAGE_TOKENS.as_bytes())?;
     let produced: u32 = std::str::from_utf8(usage).ok()?.parse().ok()?;
     (produced != tokens).then(|| format!("{tokens} tokens came of {produced}"))
 }

@@ -22,7 +22,12 @@ pub(crate) struct Recorded {
 
 impl Recorded {
     fn new() -> Self {
-        Self { ttft: Latency::new(), itl: Latency::new(), e2e: Latency::new(), tokens: 0 }
+        Self {
+            ttft: Latency::new(),
+            itl: Latency::new(),
+            e2e: Latency::new(),
+            tokens: 0,
+        }
     }
 }
 
@@ -67,6 +72,8 @@ impl Recorders {
     }
 
     fn with(&self, task: usize, f: impl FnOnce(&mut Recorded)) {
-        f(&mut self.0[task % LANES].lock().unwrap_or_else(PoisonError::into_inner));
+        f(&mut self.0[task % LANES]
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner));
     }
 }

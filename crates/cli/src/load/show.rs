@@ -51,8 +51,7 @@ impl Terminal {
         let template = "{bar:40} {pos}/{len} streams, {elapsed} {msg}";
         let bar = all.add(ProgressBar::new(streams));
         bar.set_style(
-            ProgressStyle::with_template(template)
-                .unwrap_or_else(|_| ProgressStyle::default_bar()),
+            ProgressStyle::with_template(template).unwrap_or_else(|_| ProgressStyle::default_bar()),
         );
         Self { lines, bar }
     }
@@ -60,7 +59,9 @@ impl Terminal {
 
 impl Show for Terminal {
     fn token(&self, stream: usize, token: &[u8]) {
-        let Some((line, text)) = self.lines.get(stream) else { return };
+        let Some((line, text)) = self.lines.get(stream) else {
+            return;
+        };
         let mut text = text.lock().unwrap_or_else(PoisonError::into_inner);
         for c in String::from_utf8_lossy(token).chars() {
             text.push(if c.is_control() { ' ' } else { c });

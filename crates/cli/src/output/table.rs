@@ -14,7 +14,11 @@ pub(crate) fn print_summary(summary: &Summary) -> std::io::Result<()> {
 
 fn write_summary(text: &mut String, summary: &Summary) -> std::fmt::Result {
     writeln!(text)?;
-    writeln!(text, "{:<22}{:>10}{:>10}{:>10}{:>10}", "latency", "p50", "p99", "p99.9", "max")?;
+    writeln!(
+        text,
+        "{:<22}{:>10}{:>10}{:>10}{:>10}",
+        "latency", "p50", "p99", "p99.9", "max"
+    )?;
     row(text, "first token", summary.ttft_us)?;
     row(text, "between tokens", summary.itl_us)?;
     row(text, "whole answer", summary.e2e_us)?;
@@ -30,16 +34,35 @@ fn write_summary(text: &mut String, summary: &Summary) -> std::fmt::Result {
     for (reason, count) in &summary.failures {
         writeln!(text, "  {count} x {reason}")?;
     }
-    writeln!(text, "tokens   {} in {:.1} s over {}", summary.tokens, summary.seconds, summary.io)?;
+    writeln!(
+        text,
+        "tokens   {} in {:.1} s over {}",
+        summary.tokens, summary.seconds, summary.io
+    )?;
     if let (Some(offered), Some(achieved)) = (summary.offered_per_s, summary.achieved_per_s) {
-        writeln!(text, "rate     {achieved:.1} starts/s of {offered:.1} offered")?;
+        writeln!(
+            text,
+            "rate     {achieved:.1} starts/s of {offered:.1} offered"
+        )?;
     }
     Ok(())
 }
 
 fn row(text: &mut String, name: &str, latency: LatencyJson) -> std::fmt::Result {
-    let LatencyJson { p50, p99, p999, max } = latency;
-    writeln!(text, "{name:<22}{:>10}{:>10}{:>10}{:>10}", show(p50), show(p99), show(p999), show(max))
+    let LatencyJson {
+        p50,
+        p99,
+        p999,
+        max,
+    } = latency;
+    writeln!(
+        text,
+        "{name:<22}{:>10}{:>10}{:>10}{:>10}",
+        show(p50),
+        show(p99),
+        show(p999),
+        show(max)
+    )
 }
 
 #[expect(clippy::cast_precision_loss, reason = "shown with two digits")]
