@@ -9,6 +9,7 @@ mod counts;
 mod handlers;
 mod peer;
 mod rig;
+pub mod sim;
 mod worker;
 
 pub use counts::{eventually, open_descriptors};

@@ -156,6 +156,7 @@ impl RawPeer {
             match self.socket.read(&mut chunk) {
                 Ok(0) => self.ended = true,
                 Ok(len) => self.pending.extend_from_slice(&chunk[..len]),
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
                     panic!("nothing arrived for {READ_WAIT:?}")
                 }
@@ -212,6 +213,7 @@ impl RawPeer {
             match self.socket.read(&mut rest) {
                 Ok(0) => self.ended = true,
                 Ok(_) => {}
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
                     panic!("the peer stays open")
                 }
