@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use ringmain_codec::{Config, InstanceId, Limits};
 use ringmain_reactor::SocketOptions;
+use ringmain_shard::Inbox;
 
 use crate::pick::Policy;
 
@@ -17,7 +18,8 @@ pub struct ClientConfig {
     pub connect_timeout: Duration,
     /// Links to each instance.
     pub links_per_instance: usize,
-    /// Links of all shards together; past it an idle link is closed, or the call is refused.
+    /// Links of all shards together; each has an equal part of them. Past it, calls that need a
+    /// new link are refused as overloaded.
     pub links_max: usize,
     /// Dials under way at once; further ones wait their turn.
     pub dials_max: usize,
@@ -32,7 +34,7 @@ pub struct ClientConfig {
     /// Bytes that long messages (over 8 KiB) of one link may hold until they are taken; past it
     /// a stream ends as overloaded.
     pub reassembly_bytes_max: usize,
-    /// First credit of each stream, in bytes.
+    /// First credit of each stream, in bytes; at least 16 KiB.
     pub stream_window: u32,
     /// Most credit that a stream grows to, in bytes.
     pub stream_window_max: u32,
@@ -74,16 +76,30 @@ impl Default for ClientConfig {
 }
 
 impl ClientConfig {
+    /// First credit of each stream, as it is announced.
+    fn window(&self) -> u32 {
+        self.stream_window.max(Inbox::WINDOW_BYTES_MIN)
+    }
+
+    /// Credit that a consumer on another thread may collect before it tells the shard: half a
+    /// window, so that the shard passes it on at once, but never what a message that is still
+    /// arriving may need.
+    pub(crate) fn credit_step(&self) -> u32 {
+        let window = self.window();
+        (window / 2).min(window - Inbox::WINDOW_BYTES_MIN).max(1)
+    }
+
     /// The protocol's settings for a link to whoever is expected.
     pub(crate) fn connection(&self, expected: Option<InstanceId>) -> Config {
         let mut config = Config::dialer(expected);
         config.limits.message_bytes_max = self.message_bytes_max;
         config.limits.streams_max = 0;
-        config.limits.stream_window = self.stream_window;
+        let window = self.window();
+        config.limits.stream_window = window;
         config.limits.connection_window = self.connection_window;
         config.limits.keepalive_idle_ms = millis(self.keepalive_idle);
         config.limits.keepalive_active_ms = millis(self.keepalive_active);
-        config.stream_window_max = self.stream_window_max.max(self.stream_window);
+        config.stream_window_max = self.stream_window_max.max(window);
         config.queue_bytes_max = self.queue_bytes_max;
         config.handshake_timeout = self.connect_timeout;
         config

@@ -123,7 +123,7 @@ impl ResponseStream {
         }
     }
 
-    fn poll_message(&mut self, cx: &mut Context<'_>) -> Poll<Option<Result<Bytes, StreamError>>> {
+    fn poll_message(&mut self, cx: &Context<'_>) -> Poll<Option<Result<Bytes, StreamError>>> {
         if matches!(self.phase, Phase::Ended(_)) {
             return Poll::Ready(None);
         }

@@ -5,7 +5,7 @@ use std::pin::Pin;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use ringmain_codec::EndpointId;
-use ringmain_discovery::{Discovery, Error, Registry, SnapshotHandle};
+use ringmain_discovery::{Discovery, Error, Publisher, Registry, SnapshotHandle};
 use rustc_hash::FxHashMap;
 
 use crate::error::CallError;
@@ -27,10 +27,15 @@ impl SnapshotSource for Discovery {
     }
 }
 
-/// The handle for one endpoint, whoever asks for it.
+/// Follows the handle's own endpoint; every other one has no instances.
 impl SnapshotSource for SnapshotHandle {
-    fn watch(&self, _endpoint: EndpointId) -> Watching {
-        let handle = self.clone();
+    fn watch(&self, endpoint: EndpointId) -> Watching {
+        let own = *self.load().endpoint() == endpoint;
+        let handle = if own {
+            self.clone()
+        } else {
+            Publisher::new(endpoint).handle()
+        };
         Box::pin(async move { Ok(handle) })
     }
 }

@@ -1,8 +1,9 @@
 use std::sync::Arc;
-use std::task::Waker;
+use std::task::{Context, Poll, Waker};
 use std::time::Duration;
 
-use ringmain_codec::{Config, InstanceId, RequestId, StreamId};
+use ringmain_codec::{Config, InstanceId, RequestId, Started, StreamId};
+use ringmain_shard::{Inbox, Message};
 
 use super::*;
 use crate::call::Call;
@@ -43,15 +44,15 @@ impl Pair {
     /// Moves bytes both ways until both are quiet.
     fn pump(&mut self) {
         loop {
-            let there = self.to_acceptor();
-            let back = self.to_dialer(usize::MAX);
+            let there = self.feed_acceptor();
+            let back = self.feed_dialer(usize::MAX);
             if !there && !back {
                 return;
             }
         }
     }
 
-    fn to_acceptor(&mut self) -> bool {
+    fn feed_acceptor(&mut self) -> bool {
         let Some((buf, _)) = self.dialer.poll_send(self.now, true) else {
             return false;
         };
@@ -63,7 +64,7 @@ impl Pair {
     }
 
     /// One send of the responder, fed in chunks of `chunk` bytes.
-    fn to_dialer(&mut self, chunk: usize) -> bool {
+    fn feed_dialer(&mut self, chunk: usize) -> bool {
         let Some((buf, _)) = self.acceptor.poll_send(self.now, true) else {
             return false;
         };
@@ -95,7 +96,7 @@ impl Pair {
             return Poll::Ready(Ok(message));
         }
         self.calls
-            .poll_end(key, &mut Context::from_waker(Waker::noop()))
+            .poll_end(key, &Context::from_waker(Waker::noop()))
     }
 
     /// Reads to the end; the lengths of all messages and the terminal.
@@ -134,8 +135,8 @@ fn a_response_arrives_whole_in_order_and_ends_once() {
     for chunk in [1, 7, usize::MAX] {
         let mut pair = Pair::new();
         let key = pair.open("tokens 5 100");
-        pair.to_acceptor();
-        while pair.to_dialer(chunk) {}
+        pair.feed_acceptor();
+        while pair.feed_dialer(chunk) {}
         let (lens, end) = pair.read_all(key);
         assert_eq!(lens, [100; 5]);
         assert_eq!((end.info.status, end.started), (Status::Ok, Started::Yes));
@@ -249,7 +250,7 @@ fn ends_say_what_the_responder_said() {
 #[test]
 fn acceptance_is_told_apart_from_rejection() {
     let mut pair = Pair::new();
-    let cx = &mut Context::from_waker(Waker::noop());
+    let cx = &Context::from_waker(Waker::noop());
     let hanging = pair.open("hang");
     let taken = pair.open("stay 0");
     let rejected = pair.open("reject");
@@ -352,7 +353,7 @@ fn goaway_refuses_what_is_above_and_lets_the_rest_end() {
     pair.pump();
     let late = pair.open("tokens 1 1");
     pair.acceptor.goaway(Status::Draining, "bye");
-    while pair.to_dialer(usize::MAX) {}
+    while pair.feed_dialer(usize::MAX) {}
     let (_, end) = pair.read_all(late);
     assert_eq!(
         (end.info.status, end.started),

@@ -59,7 +59,7 @@ impl Reader {
     }
 
     /// Nothing is left to read: the end, or the wait for more.
-    fn poll_end<T>(&mut self, cx: &mut Context<'_>) -> Poll<Option<Result<T, StreamError>>> {
+    fn poll_end<T>(&mut self, cx: &Context<'_>) -> Poll<Option<Result<T, StreamError>>> {
         let polled = self.link.calls().borrow_mut().poll_end::<()>(self.key, cx);
         match polled {
             Poll::Ready(Err(end)) => {
@@ -186,7 +186,7 @@ impl LocalStream {
         .await
     }
 
-    fn poll_end<T>(&mut self, cx: &mut Context<'_>) -> Poll<Option<Result<T, StreamError>>> {
+    fn poll_end<T>(&mut self, cx: &Context<'_>) -> Poll<Option<Result<T, StreamError>>> {
         if self.0.end.is_some() {
             Poll::Ready(None)
         } else {
@@ -254,7 +254,7 @@ impl PieceStream {
         }
     }
 
-    fn poll_end<T>(&mut self, cx: &mut Context<'_>) -> Poll<Option<Result<T, StreamError>>> {
+    fn poll_end<T>(&mut self, cx: &Context<'_>) -> Poll<Option<Result<T, StreamError>>> {
         if self.0.end.is_some() {
             Poll::Ready(None)
         } else {

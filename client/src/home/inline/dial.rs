@@ -35,6 +35,7 @@ async fn run(mut guard: Outcome) {
     };
     let Some(dial) = &guard.dial else { return };
     let (connect, config) = (home.connect.clone(), home.config.clone());
+    let telemetry = home.telemetry.clone();
     home.count(Counter::Dials, 1);
     drop(home);
     let started = now();
@@ -67,7 +68,7 @@ async fn run(mut guard: Outcome) {
     let link = Link::new(codec, now());
     let instance: InstanceId = dial.target.instance;
     let link = LinkRef::new(
-        guard.home.clone(),
+        (guard.home.clone(), telemetry),
         dial.key,
         instance,
         link,

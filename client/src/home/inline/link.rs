@@ -7,12 +7,12 @@ use std::time::Instant;
 use ringmain_codec::{ConnectionError, InstanceId, OpenError, Status};
 use ringmain_reactor::timer::TimerWheel;
 use ringmain_shard::{Link, LinkDown};
-use ringmain_telemetry::Counter;
+use ringmain_telemetry::{Counter, Gauge, Telemetry};
 use tokio::sync::Notify;
 
 use super::{InlineHome, now};
 use crate::call::Request;
-use crate::calls::{Calls, Sink, StreamKey};
+use crate::calls::{CallCounts, Calls, Sink, StreamKey};
 use crate::home::{dial_failure, down_status, publish};
 use crate::pool::{DialKey, PeerKey};
 
@@ -27,7 +27,11 @@ pub(super) struct InlineLink {
     pub(super) flush: Notify,
     /// The reader's timer must be set anew, or the link is down.
     pub(super) rearm: Notify,
+    /// Told for good when the link is down.
+    gone: Notify,
+    /// Never upgraded under the lock: its drop takes the locks of its links.
     home: Weak<InlineHome>,
+    telemetry: Arc<Telemetry>,
     peer: PeerKey,
     instance: InstanceId,
 }
@@ -47,7 +51,7 @@ pub(crate) struct LinkState {
 
 impl LinkRef {
     pub(super) fn new(
-        home: Weak<InlineHome>,
+        (home, telemetry): (Weak<InlineHome>, Arc<Telemetry>),
         dial: DialKey,
         instance: InstanceId,
         link: Link,
@@ -66,7 +70,9 @@ impl LinkRef {
             state: Mutex::new(state),
             flush: Notify::new(),
             rearm: Notify::new(),
+            gone: Notify::new(),
             home,
+            telemetry,
             peer: dial.peer,
             instance,
         }))
@@ -78,6 +84,16 @@ impl LinkRef {
         let result = f(&mut state);
         self.tell(&mut state);
         result
+    }
+
+    /// Completes when the link goes down; look at [`is_down`](Self::is_down) after enabling it.
+    pub(super) fn gone(&self) -> &Notify {
+        &self.0.gone
+    }
+
+    pub(super) fn is_down(&self) -> bool {
+        let state = self.0.state.lock().unwrap_or_else(PoisonError::into_inner);
+        state.down
     }
 
     pub(super) fn notify(&self) -> (&Notify, &Notify) {
@@ -123,13 +139,21 @@ impl LinkRef {
             if news.goaway.is_some() {
                 state.closing = true;
             }
-            let dial = if news.ready { state.dial.take() } else { None };
+            let dial = if news.ready {
+                self.count(Counter::LinksOpened, 1);
+                self.0.telemetry.process().gauge_add(Gauge::LinksOpen, 1);
+                state.dial.take()
+            } else {
+                None
+            };
             state.armed = state.due();
             (result.map(|()| state.armed), (dial, news.goaway))
         });
-        if let Some(home) = self.0.home.upgrade() {
-            home.count(Counter::BytesReceived, chunk.len() as u64);
-            home.count(Counter::Receives, 1);
+        self.count(Counter::BytesReceived, chunk.len() as u64);
+        self.count(Counter::Receives, 1);
+        if (news.0.is_some() || news.1.is_some())
+            && let Some(home) = self.0.home.upgrade()
+        {
             self.report(&home, news.0, news.1);
         }
         for waker in wakers.drain(..) {
@@ -193,10 +217,8 @@ impl LinkRef {
         let mut state = self.0.state.lock().unwrap_or_else(PoisonError::into_inner);
         state.link.sent(buf);
         drop(state);
-        if let Some(home) = self.0.home.upgrade() {
-            home.count(Counter::BytesSent, bytes);
-            home.count(Counter::Sends, 1);
-        }
+        self.count(Counter::BytesSent, bytes);
+        self.count(Counter::Sends, 1);
     }
 
     /// No new streams from now on; the link closes when the last one has ended.
@@ -229,16 +251,21 @@ impl LinkRef {
         let (flush, rearm) = self.notify();
         flush.notify_one();
         rearm.notify_one();
+        self.0.gone.notify_waiters();
+        if dial.is_some() {
+            self.count(Counter::DialFailures, 1);
+        } else {
+            self.count(Counter::LinksClosed, 1);
+            self.0.telemetry.process().gauge_sub(Gauge::LinksOpen, 1);
+        }
         if let Some(home) = self.0.home.upgrade() {
             tracing::debug!(instance = %self.0.instance, ?down, "link.closed");
             let at_fault = *down != LinkDown::Local;
             match dial {
                 Some(dial) => {
-                    home.count(Counter::DialFailures, 1);
                     home.with_pool(|pool| pool.dial_failed(dial, &dial_failure(down), now()));
                 }
                 None => {
-                    home.count(Counter::LinksClosed, 1);
                     home.with_pool(|pool| pool.link_ended(self.0.peer, self, at_fault, now()));
                 }
             }
@@ -250,11 +277,10 @@ impl LinkRef {
 
     /// Tells the pool what the link told us.
     fn report(&self, home: &InlineHome, ready: Option<DialKey>, goaway: Option<Status>) {
-        if let Some(dial) = ready {
-            home.count(Counter::LinksOpened, 1);
-            if !home.with_pool(|pool| pool.dialed(dial, self.clone())) {
-                self.close_when_unused("not wanted any more");
-            }
+        if let Some(dial) = ready
+            && !home.with_pool(|pool| pool.dialed(dial, self.clone()))
+        {
+            self.close_when_unused("not wanted any more");
         }
         if let Some(status) = goaway {
             let at_fault = status == Status::Draining;
@@ -276,11 +302,16 @@ impl LinkRef {
             self.0.rearm.notify_one();
         }
         let counts = state.calls.take_counts();
-        if counts != Default::default()
-            && let Some(home) = self.0.home.upgrade()
-        {
-            publish(counts, |counter, n| home.count(counter, n));
+        if counts != CallCounts::default() {
+            let cells = self.0.telemetry.process();
+            publish(counts, |counter, n| cells.add(counter, n));
+            cells.gauge_add(Gauge::StreamsOpen, counts.started);
+            cells.gauge_sub(Gauge::StreamsOpen, counts.ended());
         }
+    }
+
+    fn count(&self, counter: Counter, n: u64) {
+        self.0.telemetry.process().add(counter, n);
     }
 }
 

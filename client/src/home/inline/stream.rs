@@ -46,7 +46,7 @@ impl InlineStream {
         }
     }
 
-    pub(crate) fn poll_next(&mut self, cx: &mut Context<'_>) -> Poll<Result<Bytes, Terminal>> {
+    pub(crate) fn poll_next(&mut self, cx: &Context<'_>) -> Poll<Result<Bytes, Terminal>> {
         if let Some(bytes) = self.batch.pop() {
             if self.batch.credit() >= CREDIT {
                 let (key, took) = (self.key, self.batch.take_owed());

@@ -25,6 +25,8 @@ enum Place {
     Never,
     /// Connects and says nothing.
     Silent,
+    /// Serves until it is asked for anything, then does not read for a minute.
+    Wedges(u64),
     /// Serves, but says nothing more once it was asked to `hang`.
     Freezes(u64),
 }
@@ -69,7 +71,7 @@ impl Connect for Connector {
         let pipes = Arc::clone(&self.0);
         Box::pin(async move {
             let (ours, theirs) = tokio::io::duplex(64 * 1024);
-            let (instance, freezes) = match place.unwrap_or(Place::Refuses) {
+            let (instance, pause) = match place.unwrap_or(Place::Refuses) {
                 Place::Refuses => return Err(std::io::ErrorKind::ConnectionRefused.into()),
                 Place::Never => std::future::pending().await,
                 Place::Silent => {
@@ -80,10 +82,11 @@ impl Connect for Connector {
                     pipes.serving.lock().unwrap().push(task.abort_handle());
                     return Ok(halves(ours));
                 }
-                Place::Serves(instance) => (instance, false),
-                Place::Freezes(instance) => (instance, true),
+                Place::Serves(instance) => (instance, Duration::ZERO),
+                Place::Freezes(instance) => (instance, Duration::MAX),
+                Place::Wedges(instance) => (instance, 60 * SECOND),
             };
-            let task = tokio::spawn(serve(theirs, instance, pipes.seen(instance), freezes));
+            let task = tokio::spawn(serve(theirs, instance, pipes.seen(instance), pause));
             pipes.serving.lock().unwrap().push(task.abort_handle());
             Ok(halves(ours))
         })
@@ -95,7 +98,7 @@ fn halves(stream: DuplexStream) -> Transport {
     (Box::new(reader), Box::new(writer))
 }
 
-async fn serve(mut io: DuplexStream, instance: u64, seen: Arc<Seen>, freezes: bool) {
+async fn serve(mut io: DuplexStream, instance: u64, seen: Arc<Seen>, pause: Duration) {
     let mut link = ShardLink::new(acceptor_config(id(instance)), now());
     let mut script = Script::new(Arc::clone(&seen));
     let mut buf = vec![0; 64 * 1024];
@@ -104,7 +107,10 @@ async fn serve(mut io: DuplexStream, instance: u64, seen: Arc<Seen>, freezes: bo
         if len == 0 {
             return;
         }
-        if freezes && seen.opened() > 0 {
+        if pause > Duration::ZERO && seen.opened() > 0 {
+            if pause < Duration::MAX {
+                tokio::time::sleep(pause).await;
+            }
             continue;
         }
         let read = script.on_bytes(now(), &mut link, &buf[..len]);
@@ -533,6 +539,26 @@ async fn a_peer_that_falls_silent_is_given_up() {
         (Status::PeerUnresponsive, Started::Unknown)
     );
     assert!(now() - start < 10 * SECOND);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_peer_that_does_not_read_holds_no_task() {
+    let world = World::new(&[Place::Wedges(1)]);
+    let call = |data: Vec<u8>| {
+        let (client, endpoint) = (world.client.clone(), world.endpoint.clone());
+        tokio::spawn(async move { client.call(&endpoint, Call::new(data)).await })
+    };
+    let mut calls = vec![call(b"hang".to_vec())];
+    settle().await;
+    // More than the pipe holds.
+    calls.extend((0..8).map(|_| call(vec![b' '; 1024 * 1024])));
+    for call in calls {
+        let error = call.await.unwrap().unwrap_err();
+        assert_eq!(error.status(), Status::PeerUnresponsive);
+    }
+    // Both halves were dropped, so the peer finds the end when it reads at last.
+    tokio::time::sleep(600 * SECOND).await;
+    assert_eq!(world.pipes.serving(), 0);
 }
 
 #[tokio::test(start_paused = true)]

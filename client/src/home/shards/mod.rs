@@ -98,7 +98,7 @@ impl ShardsHome {
             let watched = watches.watch(&request.endpoint).await;
             watches.keep(&request.endpoint, watched)?;
         }
-        let window = self.shared.config.stream_window;
+        let credit_step = self.shared.config.credit_step();
         let mut first = self.next.fetch_add(1, Ordering::Relaxed);
         for _ in 0..self.handles.len() {
             let handle = &self.handles[first % self.handles.len()];
@@ -106,7 +106,7 @@ impl ShardsHome {
                 handle.clone(),
                 Arc::clone(&self.shared),
                 request.streaming,
-                window,
+                credit_step,
             );
             let work = CallWork::new(Arc::clone(&request), Arc::clone(&shared));
             match handle.run(Box::new(work)) {

@@ -8,11 +8,12 @@ use std::sync::Arc;
 use ringmain_codec::{ConnectionError, Status, StreamHandle};
 use ringmain_reactor::Address;
 use ringmain_shard::{Link, LinkDown, LinkKey, LinkRole, ShardCtx};
+use ringmain_telemetry::{Counter, Gauge};
 
 use super::host::LocalLink;
 use super::part::ShardPart;
 use super::shared::SharedStream;
-use crate::calls::Calls;
+use crate::calls::{CallCounts, Calls};
 use crate::home::{dial_failure, down_status, publish};
 use crate::pool::{Dial, PeerKey};
 
@@ -67,7 +68,11 @@ impl ClientLink {
     pub(super) fn settle(&mut self, ctx: &ShardCtx, key: LinkKey, link: &mut Link) {
         // Counted before it is told: whoever sees an end finds it counted.
         let counts = self.calls.borrow_mut().take_counts();
-        publish(counts, |counter, n| ctx.count(counter, n));
+        if counts != CallCounts::default() {
+            publish(counts, |counter, n| ctx.count(counter, n));
+            ctx.cells().gauge_add(Gauge::StreamsOpen, counts.started);
+            ctx.cells().gauge_sub(Gauge::StreamsOpen, counts.ended());
+        }
         self.hand_over();
         let mut calls = self.calls.borrow_mut();
         while let Some(timer) = calls.next_spent_timer() {
@@ -112,6 +117,7 @@ impl ClientLink {
         let Some(dialing) = self.dialing.take() else {
             return;
         };
+        ctx.count(Counter::LinksOpened, 1);
         let name = self.name(key);
         if !self
             .part

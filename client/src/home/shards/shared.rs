@@ -65,7 +65,7 @@ impl SharedStream {
         shard: ShardHandle,
         home: Arc<HomeShared>,
         streaming: bool,
-        window: u32,
+        credit_step: u32,
     ) -> Arc<Self> {
         let inner = Inner {
             outcome: None,
@@ -89,7 +89,7 @@ impl SharedStream {
             signalled: AtomicBool::new(false),
             task: SharedWaker::default(),
             cell: streaming.then(Arc::default),
-            credit_step: window / 2,
+            credit_step,
         })
     }
 
@@ -151,6 +151,13 @@ impl SharedStream {
         ended
     }
 
+    /// The stream is forgotten on the shard; a sink that is still held learns of it.
+    fn detach(&self) {
+        let mut inner = self.lock();
+        inner.place = None;
+        inner.outgoing.clear();
+    }
+
     /// The consumer took this much since it last said so.
     pub(super) fn took(&self, credit: u32, reserved_bytes: usize) {
         self.credit.fetch_add(credit, Ordering::AcqRel);
@@ -201,6 +208,8 @@ impl SharedStream {
         }
         if flags & DROPPED != 0 {
             calls.release(stream, link);
+            drop(calls);
+            self.detach();
         } else if flags & KILL != 0 {
             calls.kill(stream, link);
         } else if flags & STOP != 0 {
@@ -211,7 +220,8 @@ impl SharedStream {
 
 impl ShardSignal for SharedStream {
     fn signalled(self: Arc<Self>, ctx: &ShardCtx) {
-        self.signalled.store(false, Ordering::Release);
+        // Reads what the last signaller wrote, and so sees all that it did before.
+        self.signalled.swap(false, Ordering::AcqRel);
         self.task.wake();
         let place = self.lock().place;
         if let Some((key, stream)) = place {

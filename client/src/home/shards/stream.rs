@@ -41,7 +41,7 @@ impl ShardStream {
         }
     }
 
-    pub(crate) fn poll_next(&mut self, cx: &mut Context<'_>) -> Poll<Result<Bytes, Terminal>> {
+    pub(crate) fn poll_next(&mut self, cx: &Context<'_>) -> Poll<Result<Bytes, Terminal>> {
         if let Some(bytes) = self.batch.pop() {
             if self.batch.credit() >= self.shared.credit_step {
                 self.tell();

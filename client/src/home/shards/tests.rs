@@ -13,7 +13,7 @@ use ringmain_telemetry::Counter;
 use crate::client::{Client, Home};
 use crate::error::{CallError, ConnectErrorKind, StreamError};
 use crate::testing::{ScriptAcceptor, Seen, endpoint, id, instance};
-use crate::{Call, ClientConfig, LocalClient, ResponseStream};
+use crate::{Call, ClientConfig, LocalClient, ResponseStream, SinkError};
 
 use super::*;
 
@@ -481,6 +481,17 @@ fn a_request_of_many_messages_waits_for_room() {
             world.seen[0].messages.lock().unwrap().len() == 3000
         });
         drop(stream);
+        // A sink that outlives its response neither waits for ever nor keeps what it is given.
+        let call = world
+            .client
+            .call_streaming(&world.endpoint, Call::new("stay 1"));
+        let (mut sink, stream) = block_on(call).unwrap();
+        drop(stream);
+        let mut ended = || block_on(sink.send(vec![0; 100_000])) == Err(SinkError::Ended);
+        let start = Instant::now();
+        while !ended() {
+            assert!(start.elapsed() < Duration::from_secs(20), "never ended");
+        }
     });
 }
 
