@@ -31,7 +31,7 @@ pub struct ServerConfig {
     pub reassembly_bytes_max: usize,
     /// Bytes that one stream may have waiting for credit before its producer must wait.
     pub sink_bytes_max: usize,
-    /// First credit that each request stream gets, in bytes.
+    /// First credit that each request stream gets, in bytes; at least 16 KiB.
     pub stream_window_bytes: u32,
     /// Credit that one connection's request bytes share.
     pub connection_window_bytes: u32,

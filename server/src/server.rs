@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 
 use ringmain_codec::{Config, EndpointId, InstanceId, Limits, Status};
 use ringmain_reactor::{Address, ListenOptions};
-use ringmain_shard::{LinkAcceptor, LinkRole, ShardCtx, ShardHandle, ShardSet};
+use ringmain_shard::{Inbox, LinkAcceptor, LinkRole, Listening, ShardCtx, ShardHandle, ShardSet};
 
 use crate::admission::Admission;
 use crate::config::ServerConfig;
@@ -120,7 +120,8 @@ impl Server {
         })
     }
 
-    /// Runs something on each shard and waits until it has: the next connection sees it.
+    /// Runs something on each shard and waits until it has: the next connection sees it. Shards
+    /// that are turned by hand take it in their next turn, before any connection made after now.
     fn on_every_shard(
         &self,
         make: impl Fn() -> Box<dyn FnOnce(&ShardCtx) + Send>,
@@ -133,7 +134,9 @@ impl Server {
                 // The caller may have given up waiting.
                 let _abandoned = done.try_send(()).is_err();
             })?;
-            wait.recv().map_err(|_| ServeError::Stopped)?;
+            if !self.shards.is_manual() {
+                wait.recv().map_err(|_| ServeError::Stopped)?;
+            }
         }
         Ok(())
     }
@@ -146,6 +149,20 @@ impl Server {
     pub fn listen(&self, address: &Address, options: &ListenOptions) -> io::Result<Address> {
         let acceptor = Arc::new(Acceptor { shared: Arc::clone(&self.shared) });
         self.shards.listen(address, options, acceptor)
+    }
+
+    /// As [`listen`](Self::listen), without waiting: for shards that are turned by hand.
+    ///
+    /// # Errors
+    ///
+    /// The shard has stopped or its mailbox is full.
+    pub fn begin_listen(
+        &self,
+        address: &Address,
+        options: &ListenOptions,
+    ) -> io::Result<Listening> {
+        let acceptor = Arc::new(Acceptor { shared: Arc::clone(&self.shared) });
+        self.shards.begin_listen(address, options, acceptor)
     }
 
     /// Requests that are running or waiting now.
@@ -247,7 +264,7 @@ fn link_config(config: &ServerConfig, instance: InstanceId) -> Config {
     link.limits = Limits {
         message_bytes_max: config.message_bytes_max,
         streams_max: config.streams_per_link_max,
-        stream_window: config.stream_window_bytes,
+        stream_window: config.stream_window_bytes.max(Inbox::WINDOW_BYTES_MIN),
         connection_window: config.connection_window_bytes,
         keepalive_idle_ms: ms(config.keepalive.idle),
         keepalive_active_ms: ms(config.keepalive.active),

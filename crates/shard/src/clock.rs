@@ -20,7 +20,10 @@ struct Turned {
 impl Clock {
     /// A clock that stands still at `now` until it is set.
     pub(crate) fn turned(now: Instant) -> Self {
-        Self(Some(Arc::new(Turned { base: now, elapsed_ns: AtomicU64::new(0) })))
+        Self(Some(Arc::new(Turned {
+            base: now,
+            elapsed_ns: AtomicU64::new(0),
+        })))
     }
 
     /// The time.

@@ -26,7 +26,9 @@ impl ShardSet {
     pub fn manual<R: Reactor>(reactors: Vec<R>, config: &ShardSetConfig) -> (Self, Vec<Shard<R>>) {
         let io = reactors.first().map_or(IoKind::Sim, Reactor::io);
         let telemetry = Telemetry::new(reactors.len());
-        let clock = reactors.first().map_or_else(Clock::default, |first| Clock::turned(first.now()));
+        let clock = reactors
+            .first()
+            .map_or_else(Clock::default, |first| Clock::turned(first.now()));
         let (senders, receivers): (Vec<_>, Vec<_>) = reactors
             .iter()
             .map(|reactor| mailbox::channel(config.mailbox_max, reactor.waker()))
@@ -55,6 +57,9 @@ impl ShardSet {
                     .with_clock(clock.clone())
             })
             .collect();
-        (Self::assemble(handles, Vec::new(), telemetry, io, None, clock), shards)
+        (
+            Self::assemble(handles, Vec::new(), telemetry, io, None, clock),
+            shards,
+        )
     }
 }

@@ -36,6 +36,8 @@ struct State {
     inbox: Inbox,
     closed: bool,
     owed: u32,
+    /// Credit of long messages, kept while the consumer has others to take.
+    held: u32,
 }
 
 impl SharedInbox {
@@ -51,13 +53,29 @@ impl SharedInbox {
         }
     }
 
-    /// Shard: moves every whole message over and wakes the consumer if there was one.
-    pub fn fill(&self, from: &mut Inbox) {
+    /// Shard: moves every whole message over and wakes the consumer if there was one. `held` is
+    /// credit that goes back once they are taken.
+    pub fn fill(&self, from: &mut Inbox, held: u32) {
         if from.ready() == 0 {
             return;
         }
-        from.drain_into(&mut self.lock().inbox);
+        {
+            let mut state = self.lock();
+            from.drain_into(&mut state.inbox);
+            state.held += held;
+        }
         self.reader.wake();
+    }
+
+    /// Shard: keeps the credit of a piece until the consumer has taken all that is whole; false,
+    /// if it has nothing to take.
+    pub fn hold(&self, credit: u32) -> bool {
+        let mut state = self.lock();
+        if state.inbox.ready() == 0 {
+            return false;
+        }
+        state.held += credit;
+        true
     }
 
     /// Shard: nothing more will come.
@@ -89,6 +107,9 @@ impl SharedInbox {
         };
         state.owed += message.credit;
         let is_dry = state.inbox.ready() == 0;
+        if is_dry {
+            state.owed += std::mem::take(&mut state.held);
+        }
         let due = state.owed >= OWED_BYTES_MAX || (is_dry && state.owed > 0);
         let due = due && !state.closed;
         drop(state);

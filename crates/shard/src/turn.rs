@@ -269,7 +269,7 @@ impl<R: Reactor> Shard<R> {
         }
     }
 
-    fn connected(&mut self, socket: SocketId) {
+    fn connected(&self, socket: SocketId) {
         let Some(key) = self.key_of(socket) else { return };
         let Some(entry) = self.entry(key) else { return };
         let mut entry = entry.borrow_mut();
@@ -378,7 +378,7 @@ impl<R: Reactor> Shard<R> {
         }
     }
 
-    fn remove(&mut self, key: LinkKey) {
+    fn remove(&self, key: LinkKey) {
         let Some(entry) = self.ctx.links().borrow_mut().remove(key) else { return };
         if let Some((_, timer)) = entry.borrow_mut().timer.take() {
             self.ctx.timers().borrow_mut().cancel(timer);
@@ -584,7 +584,8 @@ impl<R: Reactor> Shard<R> {
     }
 
     fn stop(&mut self, within: Duration) {
-        self.stop_at.get_or_insert(self.ctx.now() + within);
+        let now = self.ctx.now();
+        self.stop_at.get_or_insert_with(|| now + within);
         self.unlisten();
         let keys = self.ctx.links().borrow().keys();
         for key in keys {

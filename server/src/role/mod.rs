@@ -110,10 +110,13 @@ impl ServerLink {
         &mut self,
         link: &mut Link,
         stream: StreamHandle,
-        cx: &mut Context<'_>,
+        cx: &Context<'_>,
     ) -> Poll<Option<Bytes>> {
         let Some(found) = self.find(stream) else { return Poll::Ready(None) };
-        if let Some(Message { bytes, credit }) = found.inbox.pop() {
+        if let Some(Message { bytes, mut credit }) = found.inbox.pop() {
+            if found.inbox.ready() == 0 {
+                credit += std::mem::take(&mut found.held);
+            }
             link.release(stream, credit);
             return Poll::Ready(Some(bytes));
         }
@@ -229,6 +232,9 @@ impl ServerLink {
         if piece.offset == 0 && !reserve(&shard, ctx, found, piece.len) {
             return DataTaken { release: 0, next: Some(Input::NoRoom(stream)) };
         }
+        // Asked before the piece can make the message whole: the message itself is not behind.
+        let long = found.reserved_bytes > 0;
+        let kept = long && found.hold(piece.credit);
         let taken = found.inbox.push(piece.bytes, piece.len, piece.message_end, piece.credit);
         if taken.message_end {
             let reserved = std::mem::take(&mut found.reserved_bytes);
@@ -241,7 +247,7 @@ impl ServerLink {
             }
         }
         let next = taken.message_end.then_some(Input::Whole(stream));
-        DataTaken { release: taken.release_now, next }
+        DataTaken { release: if kept { 0 } else { taken.release_now }, next }
     }
 }
 

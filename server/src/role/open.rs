@@ -96,6 +96,7 @@ impl ServerLink {
             input_waker: None,
             shared_input: None,
             reserved_bytes: 0,
+            held: 0,
             trailers: Vec::new(),
             deadline: None,
             phase: Phase::Receiving,
@@ -190,7 +191,11 @@ impl ServerLink {
         let (Some(head), Some(first)) = (found.head.take(), found.inbox.pop()) else {
             unreachable!("a request is called once, with its first message whole");
         };
-        link.release(key.stream, first.credit);
+        let mut credit = first.credit;
+        if found.inbox.ready() == 0 {
+            credit += std::mem::take(&mut found.held);
+        }
+        link.release(key.stream, credit);
         link.accept(key.stream);
         ctx.count(Counter::StreamsStarted, 1);
         let start = Start {

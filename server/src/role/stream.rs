@@ -43,16 +43,29 @@ pub(super) struct ServerStream {
     /// Where input goes for a handler that is not on the shard.
     pub(super) shared_input: Option<Arc<SharedInbox>>,
     pub(super) reserved_bytes: usize,
+    /// Credit of long messages, kept while the handler has others to take.
+    pub(super) held: u32,
     pub(super) trailers: Vec<(Bytes, Bytes)>,
     pub(super) deadline: Option<TimerKey>,
     pub(super) phase: Phase,
 }
 
 impl ServerStream {
+    /// Whether the credit of a long message's piece is kept, because the handler is behind: one
+    /// that reads nothing gets no more than its window and one message.
+    pub(super) fn hold(&mut self, credit: u32) -> bool {
+        if self.inbox.ready() > 0 {
+            self.held += credit;
+            return true;
+        }
+        self.shared_input.as_ref().is_some_and(|shared| shared.hold(credit))
+    }
+
     /// Tells whoever reads the input that there is news.
     pub(super) fn wake_input(&mut self) {
         if let Some(shared) = &self.shared_input {
-            shared.fill(&mut self.inbox);
+            // Held credit has whole messages before it, so that it goes over with them.
+            shared.fill(&mut self.inbox, std::mem::take(&mut self.held));
             if self.input_ended {
                 shared.close();
             }

@@ -66,7 +66,7 @@ impl Sink {
         poll_fn(|cx| self.poll_signal(cx)).await
     }
 
-    fn poll_enter(&self, cx: &mut Context<'_>, message: &[u8]) -> Poll<Result<(), SinkError>> {
+    fn poll_enter(&self, cx: &Context<'_>, message: &[u8]) -> Poll<Result<(), SinkError>> {
         let Ok(len) = u32::try_from(message.len()) else {
             return Poll::Ready(Err(SinkError::TooLarge));
         };
@@ -89,7 +89,7 @@ impl Sink {
         Poll::Ready(Ok(()))
     }
 
-    fn poll_signal(&self, cx: &mut Context<'_>) -> Poll<Result<(), SinkError>> {
+    fn poll_signal(&self, cx: &Context<'_>) -> Poll<Result<(), SinkError>> {
         match self.shared.signal() {
             true => Poll::Ready(Ok(())),
             false => {

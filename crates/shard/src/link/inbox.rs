@@ -57,6 +57,12 @@ pub struct Taken {
 }
 
 impl Inbox {
+    /// Smallest window of a stream whose messages an inbox puts together. The credit of a message
+    /// without a buffer of its own comes back when it is taken, so the window must hold the
+    /// longest of them, in pieces of no less than eight bytes: a smaller one would stall it for
+    /// ever.
+    pub const WINDOW_BYTES_MIN: u32 = 2 * SHARED_BYTES_MAX as u32;
+
     /// Whether a message of `message_len` bytes would get a buffer of its own, which the caller
     /// reserves from its reassembly budget first.
     pub const fn needs_reservation(message_len: usize) -> bool {
