@@ -137,9 +137,22 @@ pub(super) fn spawn(
     reports: &Reports,
 ) {
     let number = errand.job.number;
-    reports.book.borrow_mut().pending.insert(number, errand.clone());
-    let pending = Pending { reports: reports.clone(), number };
-    let caller = Caller { ctx: ctx.clone(), client, errand, received: 0, faults: Vec::new() };
+    reports
+        .book
+        .borrow_mut()
+        .pending
+        .insert(number, errand.clone());
+    let pending = Pending {
+        reports: reports.clone(),
+        number,
+    };
+    let caller = Caller {
+        ctx: ctx.clone(),
+        client,
+        errand,
+        received: 0,
+        faults: Vec::new(),
+    };
     let here = ctx.clone();
     ctx.spawn(async move {
         here.sleep_until(start + caller.errand.at).await;
@@ -174,7 +187,9 @@ impl Caller {
                     Either::Left((opened, _)) => Some(opened),
                     Either::Right(_) => None,
                 };
-                let Some(opened) = opened else { return (Fate::Abandoned, self) };
+                let Some(opened) = opened else {
+                    return (Fate::Abandoned, self);
+                };
                 opened
             }
             _ => self.open().await,
@@ -197,14 +212,22 @@ impl Caller {
     }
 
     async fn open(&self) -> Result<(Option<RequestSink>, Reader), CallError> {
-        let Errand { job, request_bytes, deadline, route, .. } = self.errand;
+        let Errand {
+            job,
+            request_bytes,
+            deadline,
+            route,
+            ..
+        } = self.errand;
         let mut id = [0; 16];
         id[..8].copy_from_slice(&job.number.to_le_bytes());
         let mut call = Call::new(job.request(request_bytes)).request_id(RequestId(id));
         if let Some(deadline) = deadline {
             call = call.deadline(deadline);
         }
-        let Ok(endpoint) = JOB.parse::<EndpointId>() else { unreachable!("{JOB} is one") };
+        let Ok(endpoint) = JOB.parse::<EndpointId>() else {
+            unreachable!("{JOB} is one")
+        };
         if job.kind.takes_input() {
             let (sink, stream) = self.client.call_streaming(&endpoint, call).await?;
             return Ok((Some(sink), Reader::Any(stream)));
@@ -282,16 +305,25 @@ impl Caller {
 
     async fn finish(&mut self, reader: &mut Reader, error: Option<StreamError>) -> Fate {
         if reader.next().await.is_some() {
-            self.faults.push(format!("call {}: an item after the end", self.errand.job.number));
+            self.faults.push(format!(
+                "call {}: an item after the end",
+                self.errand.job.number
+            ));
         }
         let status = reader.end().map(EndInfo::status);
         match (&error, status) {
             (Some(error), Some(status)) if error.status == status => {}
             (None, Some(Status::Ok | Status::Cancelled)) => {}
-            ends => self.faults.push(format!("call {}: ends {ends:?}", self.errand.job.number)),
+            ends => self
+                .faults
+                .push(format!("call {}: ends {ends:?}", self.errand.job.number)),
         }
         let started = reader.started();
-        Fate::Ended { status: status.unwrap_or(Status::Internal), started, error }
+        Fate::Ended {
+            status: status.unwrap_or(Status::Internal),
+            started,
+            error,
+        }
     }
 }
 
@@ -302,7 +334,8 @@ async fn feed(ctx: ShardCtx, job: Job, mut sink: RequestSink) {
             return;
         }
         if job.pace_us > 0 {
-            ctx.sleep_until(ctx.now() + Duration::from_micros(u64::from(job.pace_us))).await;
+            ctx.sleep_until(ctx.now() + Duration::from_micros(u64::from(job.pace_us)))
+                .await;
         }
     }
     sink.finish();

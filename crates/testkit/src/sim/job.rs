@@ -80,7 +80,9 @@ impl Job {
         let (count, rest) = rest.split_first_chunk()?;
         let (size, rest) = rest.split_first_chunk()?;
         let (pace_us, padding) = rest.split_first_chunk()?;
-        let own = (HEAD..).zip(padding).all(|(place, byte)| *byte == filler(number, u32::MAX, place));
+        let own = (HEAD..)
+            .zip(padding)
+            .all(|(place, byte)| *byte == filler(number, u32::MAX, place));
         own.then_some(Self {
             number,
             kind,
@@ -142,7 +144,13 @@ mod tests {
 
     #[test]
     fn a_request_is_read_back_and_a_foreign_byte_is_found() {
-        let job = Job { number: 7, kind: JobKind::Take, count: 3, size: 100, pace_us: 5 };
+        let job = Job {
+            number: 7,
+            kind: JobKind::Take,
+            count: 3,
+            size: 100,
+            pace_us: 5,
+        };
         for len in [0, HEAD, HEAD + 1, 3_000] {
             assert_eq!(Job::read(&job.request(len)), Some(job));
         }

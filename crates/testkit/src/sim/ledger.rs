@@ -29,12 +29,20 @@ struct Book {
 impl Ledger {
     /// What is known of a call.
     pub fn record(&self, number: u64) -> Record {
-        self.book().records.get(&number).copied().unwrap_or_default()
+        self.book()
+            .records
+            .get(&number)
+            .copied()
+            .unwrap_or_default()
     }
 
     /// Handlers that are running now.
     pub fn running(&self) -> u32 {
-        self.book().records.values().map(|record| record.runs - record.ended).sum()
+        self.book()
+            .records
+            .values()
+            .map(|record| record.runs - record.ended)
+            .sum()
     }
 
     /// What handlers found wrong with what they received.
@@ -53,7 +61,10 @@ impl Ledger {
     /// A handler was called; it ends when the guard is dropped.
     pub(super) fn enter(&self, number: u64) -> Entered {
         self.book().records.entry(number).or_default().runs += 1;
-        Entered { ledger: self.clone(), number }
+        Entered {
+            ledger: self.clone(),
+            number,
+        }
     }
 
     fn book(&self) -> MutexGuard<'_, Book> {
@@ -69,6 +80,11 @@ pub(super) struct Entered {
 
 impl Drop for Entered {
     fn drop(&mut self) {
-        self.ledger.book().records.entry(self.number).or_default().ended += 1;
+        self.ledger
+            .book()
+            .records
+            .entry(self.number)
+            .or_default()
+            .ended += 1;
     }
 }

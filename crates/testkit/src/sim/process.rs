@@ -26,7 +26,13 @@ impl Process {
     pub(super) fn new(net: &SimNet, host: &str, shards: usize) -> Self {
         let reactors = (0..shards.max(1)).map(|_| net.reactor(host)).collect();
         let (set, shards) = ShardSet::manual(reactors, &ShardSetConfig::default());
-        Self { host: host.to_owned(), frozen: false, server: None, set: Arc::new(set), shards }
+        Self {
+            host: host.to_owned(),
+            frozen: false,
+            server: None,
+            set: Arc::new(set),
+            shards,
+        }
     }
 
     pub(super) fn ctx(&self) -> Option<&ShardCtx> {
@@ -83,7 +89,7 @@ impl Process {
         }
         for shard in &self.shards {
             let stats = shard.reactor().stats();
-            note("receive buffers held", u64::from(stats.buffers_held));
+            note("receive buffers held", stats.buffers_held);
         }
         found
     }

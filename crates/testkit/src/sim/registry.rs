@@ -62,7 +62,10 @@ fn instances(present: &BTreeMap<InstanceId, Address>, endpoint: &EndpointId) -> 
 impl SnapshotSource for SimRegistry {
     fn watch(&self, endpoint: EndpointId) -> Watching {
         let mut state = self.state();
-        let State { present, publishers } = &mut *state;
+        let State {
+            present,
+            publishers,
+        } = &mut *state;
         let publisher = publishers.entry(endpoint.clone()).or_insert_with(|| {
             let mut publisher = Publisher::new(endpoint.clone());
             publisher.publish(instances(present, &endpoint), Freshness::Current);

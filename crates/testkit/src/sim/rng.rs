@@ -11,7 +11,7 @@ impl SimRng {
     }
 
     /// The next number.
-    pub const fn next(&mut self) -> u64 {
+    pub const fn draw(&mut self) -> u64 {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mixed = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
         let mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
@@ -20,16 +20,16 @@ impl SimRng {
 
     /// A number from `low` to `high`, both included.
     pub const fn between(&mut self, low: u64, high: u64) -> u64 {
-        low + self.next() % (high - low + 1)
+        low + self.draw() % (high - low + 1)
     }
 
     /// True in so many of a hundred cases.
     pub const fn percent(&mut self, chance: u64) -> bool {
-        self.next() % 100 < chance
+        self.draw() % 100 < chance
     }
 
     /// One of the choices.
     pub fn choose<T: Copy>(&mut self, choices: &[T]) -> T {
-        choices[(self.next() % choices.len() as u64) as usize]
+        choices[(self.draw() % choices.len() as u64) as usize]
     }
 }

@@ -49,12 +49,18 @@ impl WorkerPlan {
 }
 
 pub(super) fn serve_jobs(server: &Server, ledger: &Ledger) {
-    let Ok(endpoint) = JOB.parse() else { unreachable!("{JOB} is an endpoint id") };
+    let Ok(endpoint) = JOB.parse() else {
+        unreachable!("{JOB} is an endpoint id")
+    };
     let ledger = ledger.clone();
     let served = server.serve_local(endpoint, move |ctx| {
         let (ctx, ledger) = (ctx.clone(), ledger.clone());
         move |request, sink| {
-            let work = Work { ctx: ctx.clone(), ledger: ledger.clone(), sink };
+            let work = Work {
+                ctx: ctx.clone(),
+                ledger: ledger.clone(),
+                sink,
+            };
             work.run(request)
         }
     });
@@ -70,9 +76,18 @@ struct Work {
 
 impl Work {
     async fn run(mut self, request: Request<LocalInput>) -> Result<(), HandlerError> {
-        let Request { data, mut input, context, head } = request;
+        let Request {
+            data,
+            mut input,
+            context,
+            head,
+        } = request;
         let Some(job) = Job::read(&data) else {
-            self.ledger.fault(format!("request {:?}: {} bytes are no job", head.id, data.len()));
+            self.ledger.fault(format!(
+                "request {:?}: {} bytes are no job",
+                head.id,
+                data.len()
+            ));
             return Err(HandlerError::invalid_request("no job"));
         };
         let _entered = self.ledger.enter(job.number);

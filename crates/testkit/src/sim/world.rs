@@ -129,7 +129,8 @@ impl SimWorld {
 
     /// A counter of a process; 0 if it is gone.
     pub fn counter(&self, process: ProcessId, counter: Counter) -> u64 {
-        self.process(process).map_or(0, |process| process.set.telemetry().counter_total(counter))
+        self.process(process)
+            .map_or(0, |process| process.set.telemetry().counter_total(counter))
     }
 
     /// Links of a process.
@@ -200,8 +201,12 @@ impl SimWorld {
 
     /// What is left of calls, as text: nothing once all have ended.
     pub fn leftovers(&self) -> Vec<String> {
-        let mut found: Vec<_> =
-            self.processes.iter().flatten().flat_map(Process::leftovers).collect();
+        let mut found: Vec<_> = self
+            .processes
+            .iter()
+            .flatten()
+            .flat_map(Process::leftovers)
+            .collect();
         let running = self.ledger.running();
         if running > 0 {
             found.push(format!("handlers running: {running}"));
@@ -212,21 +217,37 @@ impl SimWorld {
     /// Turns every shard until none has work at this moment; when something comes next.
     fn settle(&mut self) -> Option<Instant> {
         for _ in 0..ROUNDS_MAX {
-            for process in self.processes.iter_mut().flatten().filter(|process| !process.frozen) {
+            for process in self
+                .processes
+                .iter_mut()
+                .flatten()
+                .filter(|process| !process.frozen)
+            {
                 if let Err(error) = process.turn() {
                     panic!("{}: {error}", process.host);
                 }
             }
             let now = self.net.now();
-            let waits = self.processes.iter_mut().flatten().filter(|process| !process.frozen);
-            let next = waits.filter_map(Process::next_wait).chain(self.net.next_event_time()).min();
+            let waits = self
+                .processes
+                .iter_mut()
+                .flatten()
+                .filter(|process| !process.frozen);
+            let next = waits
+                .filter_map(Process::next_wait)
+                .chain(self.net.next_event_time())
+                .min();
             if next.is_none_or(|next| next > now) {
                 return next;
             }
             // What is due in the network at this very moment.
             self.net.advance_to(now);
         }
-        panic!("seed {}: never at rest at {:?}", self.net.seed(), self.elapsed());
+        panic!(
+            "seed {}: never at rest at {:?}",
+            self.net.seed(),
+            self.elapsed()
+        );
     }
 
     fn add(&mut self, process: Process) -> ProcessId {

@@ -19,7 +19,11 @@ const DEADLINE_GRAIN: Duration = Duration::from_millis(5);
 pub(crate) fn check(plan: &Plan, reports: &[Report], ledger: &Ledger) -> u64 {
     let mut wrong = ledger.faults();
     if reports.len() != plan.errands.len() {
-        wrong.push(format!("{} calls and {} reports", plan.errands.len(), reports.len()));
+        wrong.push(format!(
+            "{} calls and {} reports",
+            plan.errands.len(),
+            reports.len()
+        ));
     }
     let stops = |fault: &Fault| matches!(fault, Fault::FreezeClient);
     let client_stops = plan.faults.iter().any(|(_, fault)| stops(fault));
@@ -32,11 +36,24 @@ pub(crate) fn check(plan: &Plan, reports: &[Report], ledger: &Ledger) -> u64 {
     }
     let seed = plan.seed;
     let weather = plan.weather;
-    assert!(wrong.is_empty(), "seed {seed} ({weather:?}):\n{}", wrong.join("\n"));
-    assert!(!reports.is_empty(), "seed {seed} ({weather:?}): no call was made");
-    let messages = reports.iter().map(|report| u64::from(report.received)).sum();
+    assert!(
+        wrong.is_empty(),
+        "seed {seed} ({weather:?}):\n{}",
+        wrong.join("\n")
+    );
+    assert!(
+        !reports.is_empty(),
+        "seed {seed} ({weather:?}): no call was made"
+    );
+    let messages = reports
+        .iter()
+        .map(|report| u64::from(report.received))
+        .sum();
     let compared = messages > 0 || weather.breaks();
-    assert!(compared, "seed {seed} ({weather:?}): no message was compared");
+    assert!(
+        compared,
+        "seed {seed} ({weather:?}): no message was compared"
+    );
     messages
 }
 
@@ -49,8 +66,14 @@ fn check_one(weather: Weather, report: &Report, record: Record, wrong: &mut Vec<
     };
     must(record.runs <= 1, "a handler runs at most once");
     must(record.ended == record.runs, "no handler is left");
-    must(report.received <= record.sent, "nothing arrives that was not sent");
-    must(report.received == 0 || record.runs == 1, "messages come from a handler");
+    must(
+        report.received <= record.sent,
+        "nothing arrives that was not sent",
+    );
+    must(
+        report.received == 0 || record.runs == 1,
+        "messages come from a handler",
+    );
     if report.started() == Some(Started::No) {
         must(record.runs == 0, "started = no: the handler never ran");
     }
@@ -60,8 +83,14 @@ fn check_one(weather: Weather, report: &Report, record: Record, wrong: &mut Vec<
     match &report.fate {
         Fate::Refused(error) => must(may_refuse(weather, &report.errand, error), "a refusal"),
         Fate::Ended { status, .. } => {
-            must(may_end(weather, &report.errand, *status), "a status that may be");
-            must(is_complete(report, *status), "a good end comes after every message");
+            must(
+                may_end(weather, &report.errand, *status),
+                "a status that may be",
+            );
+            must(
+                is_complete(report, *status),
+                "a good end comes after every message",
+            );
         }
         Fate::Abandoned | Fate::Dropped => {}
     }
@@ -82,13 +111,17 @@ const fn is_of_network(status: Status) -> bool {
 /// Never early; and late only for a caller that is slow itself, or whose process is stopped.
 fn is_deadline_right(report: &Report, client_stops: bool) -> bool {
     let took = report.ended - report.made;
-    let Errand { deadline, read_pace, .. } = report.errand;
+    let Errand {
+        deadline,
+        read_pace,
+        ..
+    } = report.errand;
     let exceeded = report.status() == Some(Status::DeadlineExceeded);
     match deadline {
         None => !exceeded,
         Some(deadline) => {
             let in_time = took <= deadline + DEADLINE_GRAIN || !read_pace.is_zero() || client_stops;
-            (!exceeded || took >= deadline) && (in_time || !exceeded)
+            !exceeded || (took >= deadline && in_time)
         }
     }
 }

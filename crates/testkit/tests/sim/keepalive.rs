@@ -1,1 +1,1 @@
-//! x
+//! Whom keepalive finds, and whom it lets be.

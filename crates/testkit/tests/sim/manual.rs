@@ -1,1 +1,1 @@
-//! x
+//! Shards that are turned by hand.

@@ -26,8 +26,13 @@ pub(crate) enum Weather {
 }
 
 impl Weather {
-    pub(crate) const ALL: [Self; 5] =
-        [Self::Calm, Self::Choppy, Self::Rough, Self::Partitions, Self::Restarts];
+    pub(crate) const ALL: [Self; 5] = [
+        Self::Calm,
+        Self::Choppy,
+        Self::Rough,
+        Self::Partitions,
+        Self::Restarts,
+    ];
 
     /// Whether a call may fail for other reasons than its own.
     pub(crate) const fn breaks(self) -> bool {
@@ -86,7 +91,9 @@ impl Plan {
             })
             .collect();
         let calls = rng.between(20, 60);
-        let errands = (0..calls).map(|number| draw_errand(&mut rng, number)).collect();
+        let errands = (0..calls)
+            .map(|number| draw_errand(&mut rng, number))
+            .collect();
         let faults = draw_faults(&mut rng, weather, workers.len());
         Self {
             seed,
@@ -104,7 +111,9 @@ impl Plan {
 fn draw_server(rng: &mut SimRng, weather: Weather) -> ServerConfig {
     let on_disconnect = match rng.percent(50) {
         true => OnDisconnect::Kill,
-        false => OnDisconnect::Stop { grace: Duration::from_millis(500) },
+        false => OnDisconnect::Stop {
+            grace: Duration::from_millis(500),
+        },
     };
     // Calls that are turned away for want of room: only where calls may fail.
     let tight = weather.breaks() && rng.percent(30);
@@ -115,7 +124,10 @@ fn draw_server(rng: &mut SimRng, weather: Weather) -> ServerConfig {
         stream_window_bytes: rng.choose(&[2 << 10, 32 << 10]),
         connection_window_bytes: rng.choose(&[16 << 10, 4 << 20]),
         on_disconnect,
-        keepalive: Keepalive { idle: Duration::from_secs(5), ..Keepalive::default() },
+        keepalive: Keepalive {
+            idle: Duration::from_secs(5),
+            ..Keepalive::default()
+        },
         ..ServerConfig::default()
     }
 }
@@ -166,7 +178,11 @@ fn draw_errand(rng: &mut SimRng, number: u64) -> Errand {
         request_bytes: rng.choose(&[0, 0, 0, 200, 9_000, 30_000]),
         deadline,
         habit,
-        route: if rng.percent(30) { Route::Local } else { Route::Client },
+        route: if rng.percent(30) {
+            Route::Local
+        } else {
+            Route::Client
+        },
         read_pace: rng.choose(&[Duration::ZERO, Duration::ZERO, Duration::from_millis(10)]),
     }
 }
@@ -210,12 +226,14 @@ fn draw_faults(rng: &mut SimRng, weather: Weather, workers: usize) -> Vec<(Durat
             (Weather::Rough, 0..3) => (Fault::Reset(worker), None),
             (Weather::Rough, 3) => (Fault::Silence(worker), None),
             (Weather::Rough, _) => (Fault::FailAccepts(worker), None),
-            (Weather::Partitions, 0..3) => {
-                (Fault::Part(worker, Partition::Hold), Some(Fault::Heal(worker)))
-            }
-            (Weather::Partitions, _) => {
-                (Fault::Part(worker, Partition::BlackHole), Some(Fault::Heal(worker)))
-            }
+            (Weather::Partitions, 0..3) => (
+                Fault::Part(worker, Partition::Hold),
+                Some(Fault::Heal(worker)),
+            ),
+            (Weather::Partitions, _) => (
+                Fault::Part(worker, Partition::BlackHole),
+                Some(Fault::Heal(worker)),
+            ),
             (_, 0 | 1) => (Fault::Kill(worker), Some(Fault::Start(worker))),
             (_, 2) => (Fault::Replace(worker), None),
             (_, 3) => (Fault::Drain(worker), Some(Fault::Replace(worker))),

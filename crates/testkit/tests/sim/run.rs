@@ -43,14 +43,24 @@ struct Stage<'a> {
 /// With the seed, when something does not.
 pub(crate) fn run(plan: &Plan) -> Ran {
     let mut world = SimWorld::new(plan.seed, plan.net.clone());
-    let workers = plan.workers.iter().map(|worker| Some(world.start_worker(worker))).collect();
-    let (caller, client) =
-        world.start_client(CLIENT, plan.client_shards, plan.client.clone());
+    let workers = plan
+        .workers
+        .iter()
+        .map(|worker| Some(world.start_worker(worker)))
+        .collect();
+    let (caller, client) = world.start_client(CLIENT, plan.client_shards, plan.client.clone());
     for errand in &plan.errands {
         world.assign(caller, &client, errand.clone());
     }
     let instances = plan.workers.iter().map(|worker| worker.instance).collect();
-    let mut stage = Stage { plan, world, workers, instances, caller, next_instance: 100 };
+    let mut stage = Stage {
+        plan,
+        world,
+        workers,
+        instances,
+        caller,
+        next_instance: 100,
+    };
     for &(at, fault) in &plan.faults {
         stage.world.run_until(at);
         stage.apply(fault);
@@ -122,7 +132,9 @@ impl Stage<'_> {
 
     /// Nothing is broken any more.
     fn mend(&mut self) {
-        self.world.net.set_config(self.plan.net.clone().without_breakage());
+        self.world
+            .net
+            .set_config(self.plan.net.clone().without_breakage());
         self.world.net.heal_all();
         self.world.thaw_all();
         for worker in 0..self.workers.len() {
@@ -132,32 +144,53 @@ impl Stage<'_> {
 
     fn finish(mut self, client: Client) -> Ran {
         let (plan, world) = (self.plan, &mut self.world);
-        let last = plan.errands.iter().map(|errand| errand.at).max().unwrap_or_default();
+        let last = plan
+            .errands
+            .iter()
+            .map(|errand| errand.at)
+            .max()
+            .unwrap_or_default();
         let limit = world.elapsed().max(last) + CALLS_END_WITHIN;
         let ended = world.run_while(limit, |world| !world.reports.are_complete());
         let pending = world.reports.pending();
         let seed = plan.seed;
         let weather = plan.weather;
-        assert!(ended, "seed {seed} ({weather:?}): these calls never end: {pending:#?}");
+        assert!(
+            ended,
+            "seed {seed} ({weather:?}): these calls never end: {pending:#?}"
+        );
 
         // What is on its way to the workers (kills, the last credit, what a partition held) arrives.
         world.run_until(world.elapsed() + STRAGGLERS_ARRIVE_WITHIN);
         let limit = world.elapsed() + LINKS_END_WITHIN;
         world.run_while(limit, |world| !world.leftovers().is_empty());
         let leftovers = world.leftovers();
-        assert!(leftovers.is_empty(), "seed {seed} ({weather:?}): left over: {leftovers:?}");
+        assert!(
+            leftovers.is_empty(),
+            "seed {seed} ({weather:?}): left over: {leftovers:?}"
+        );
 
         drop(client);
         let limit = world.elapsed() + LINKS_END_WITHIN;
         world.run_while(limit, |world| world.net.connections() > 0);
         let connections = world.net.connections();
-        assert_eq!(connections, 0, "seed {seed} ({weather:?}): connections stay");
+        assert_eq!(
+            connections, 0,
+            "seed {seed} ({weather:?}): connections stay"
+        );
         for process in self.workers.iter().flatten().chain([&self.caller]) {
             let links = world.links(*process);
-            assert_eq!(links, 0, "seed {seed} ({weather:?}): {process:?} keeps links");
+            assert_eq!(
+                links, 0,
+                "seed {seed} ({weather:?}): {process:?} keeps links"
+            );
         }
         let reports = world.reports.done();
         let messages = check(plan, &reports, &world.ledger);
-        Ran { trace: world.net.trace(), reports, messages }
+        Ran {
+            trace: world.net.trace(),
+            reports,
+            messages,
+        }
     }
 }

@@ -12,7 +12,10 @@ fn storm(weather: Weather, seeds: std::ops::Range<u64>) {
         calls += ran.reports.len();
         messages += ran.messages;
     }
-    assert!(calls > 0 && messages > 0, "{weather:?}: nothing was compared");
+    assert!(
+        calls > 0 && messages > 0,
+        "{weather:?}: nothing was compared"
+    );
 }
 
 #[test]
