@@ -45,6 +45,9 @@ pub(crate) fn serve(args: &ServeArgs) -> anyhow::Result<Exit> {
     say(format_args!("{limits}"));
     let runtime = runtime::current_thread()?;
     runtime.block_on(async {
+        // Before anybody can know of this worker: from then on a signal means to drain.
+        let mut terminate = signal(SignalKind::terminate())?;
+        let mut interrupt = signal(SignalKind::interrupt())?;
         let discovery = Discovery::open(args.registry.clone(), Arc::clone(shards.telemetry()))?;
         let record = Instance::new(instance, args.endpoint.clone(), addresses.clone());
         let registration = discovery
@@ -53,8 +56,6 @@ pub(crate) fn serve(args: &ServeArgs) -> anyhow::Result<Exit> {
             .with_context(|| format!("cannot register with {}", args.registry))?;
         announce(args, &shards, instance, &addresses)?;
 
-        let mut terminate = signal(SignalKind::terminate())?;
-        let mut interrupt = signal(SignalKind::interrupt())?;
         wait_either(&mut terminate, &mut interrupt).await;
         say(format_args!(
             "draining: {} requests in flight",
