@@ -83,6 +83,19 @@ impl Process {
         for counter in [Counter::ProtocolErrors, Counter::Floods] {
             note(counter.descriptor().name, telemetry.counter_total(counter));
         }
+        let ended: u64 = [
+            Counter::StreamsOk,
+            Counter::StreamsCancelled,
+            Counter::StreamsFailed,
+        ]
+        .map(|counter| telemetry.counter_total(counter))
+        .iter()
+        .sum();
+        let started = telemetry.counter_total(Counter::StreamsStarted);
+        note(
+            "difference of streams started and ended",
+            started.abs_diff(ended),
+        );
         if let Some(server) = &self.server {
             note("requests in flight", server.in_flight() as u64);
             note("requests running", server.running() as u64);
