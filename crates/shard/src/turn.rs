@@ -365,6 +365,9 @@ impl<R: Reactor> Shard<R> {
                 ConnectionError::PeerUnresponsive => Counter::PeerUnresponsive,
                 ConnectionError::HandshakeTimeout => Counter::HandshakeTimeouts,
                 ConnectionError::Flood(_) => Counter::Floods,
+                ConnectionError::StaleInstance { .. } | ConnectionError::PeerClosed(_) => {
+                    Counter::LinksRefused
+                }
                 _ => Counter::ProtocolErrors,
             };
             self.ctx.count(counter, 1);

@@ -1,6 +1,7 @@
 //! Processes that end, well or badly, while calls are under way.
 
-use ringmain_codec::Status;
+use ringmain_codec::{InstanceId, Started, Status};
+use ringmain_telemetry::Counter;
 use ringmain_testkit::sim::{Fate, Habit, JobKind};
 
 use crate::support::{CLIENT, Cluster, errand, is_whole, job, millis};
@@ -106,5 +107,35 @@ fn a_reset_ends_its_streams_and_the_next_call_dials_again() {
     for report in lost {
         assert_eq!(report.status(), Some(Status::ConnectionLost), "{report:?}");
         assert!(report.ended <= millis(510), "{report:?}");
+    }
+}
+
+/// The record still names the instance that was there before: nobody broke the protocol.
+#[test]
+fn a_stale_address_is_a_refusal() {
+    let mut cluster = Cluster::new(1, millis(1_000), millis(1_000));
+    cluster.world.kill(cluster.workers[0]);
+    let before = cluster.plans[0].instance;
+    let mut plan = cluster.plans[0].clone();
+    plan.instance = InstanceId::new(99).unwrap();
+    let after = cluster.world.start_worker(&plan);
+    cluster.world.deregister(plan.instance);
+    cluster.world.registry.add(before, plan.listen.clone());
+    cluster.assign(errand(
+        millis(10),
+        job(1, JobKind::Emit, 5, millis(0)),
+        Habit::Patient,
+    ));
+    let reports = cluster.finish(millis(10_000));
+    let stale = matches!(
+        &reports[..],
+        [report] if report.status() == Some(Status::StaleInstance)
+            && report.started() == Some(Started::No)
+    );
+    assert!(stale, "{reports:?}");
+    for process in [cluster.caller, after] {
+        let counter = |counter| cluster.world.counter(process, counter);
+        assert_eq!(counter(Counter::ProtocolErrors), 0);
+        assert_eq!(counter(Counter::LinksRefused), 1);
     }
 }
