@@ -55,7 +55,11 @@ impl Admission {
         if enter(&self.waiting, self.queue_max) {
             return Admitted::Wait(Waiting(Arc::clone(self)));
         }
-        Admitted::Refuse(if self.queue_max == 0 { "concurrency_max" } else { "queue_max" })
+        Admitted::Refuse(if self.queue_max == 0 {
+            "concurrency_max"
+        } else {
+            "queue_max"
+        })
     }
 
     /// Takes a slot if one is free.
@@ -92,7 +96,9 @@ impl Admission {
 
 fn enter(count: &AtomicUsize, max: usize) -> bool {
     let enter = |now: usize| (now < max).then_some(now + 1);
-    count.fetch_update(Ordering::SeqCst, Ordering::SeqCst, enter).is_ok()
+    count
+        .fetch_update(Ordering::SeqCst, Ordering::SeqCst, enter)
+        .is_ok()
 }
 
 impl std::fmt::Debug for Admission {
@@ -140,11 +146,19 @@ mod tests {
         let admission = Admission::new(1, 1, move || {
             count.fetch_add(1, Ordering::SeqCst);
         });
-        let Admitted::Run(running) = admission.admit() else { panic!("a slot is free") };
-        let Admitted::Wait(waiting) = admission.admit() else { panic!("the queue has room") };
+        let Admitted::Run(running) = admission.admit() else {
+            panic!("a slot is free")
+        };
+        let Admitted::Wait(waiting) = admission.admit() else {
+            panic!("the queue has room")
+        };
         assert!(matches!(admission.admit(), Admitted::Refuse("queue_max")));
         drop(running);
-        assert_eq!(freed.load(Ordering::SeqCst), 1, "the waiting request hears of the slot");
+        assert_eq!(
+            freed.load(Ordering::SeqCst),
+            1,
+            "the waiting request hears of the slot"
+        );
         assert!(
             matches!(admission.admit(), Admitted::Refuse(_)),
             "a newcomer does not overtake the one that waits"
@@ -158,6 +172,9 @@ mod tests {
     #[test]
     fn without_a_queue_the_slots_are_the_limit() {
         let admission = Admission::new(0, 0, || {});
-        assert!(matches!(admission.admit(), Admitted::Refuse("concurrency_max")));
+        assert!(matches!(
+            admission.admit(),
+            Admitted::Refuse("concurrency_max")
+        ));
     }
 }

@@ -56,7 +56,11 @@ pub struct Keepalive {
 
 impl Default for Keepalive {
     fn default() -> Self {
-        Self { idle: Duration::from_secs(30), active: Duration::from_secs(1), misses_max: 3 }
+        Self {
+            idle: Duration::from_secs(30),
+            active: Duration::from_secs(1),
+            misses_max: 3,
+        }
     }
 }
 

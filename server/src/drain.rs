@@ -41,13 +41,19 @@ impl Future for Drained {
             return Poll::Ready(());
         }
         self.admission.quiet().register(cx.waker());
-        if is_quiet() { Poll::Ready(()) } else { Poll::Pending }
+        if is_quiet() {
+            Poll::Ready(())
+        } else {
+            Poll::Pending
+        }
     }
 }
 
 impl std::fmt::Debug for Drained {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let in_flight = self.admission.in_flight();
-        f.debug_struct("Drained").field("in_flight", &in_flight).finish_non_exhaustive()
+        f.debug_struct("Drained")
+            .field("in_flight", &in_flight)
+            .finish_non_exhaustive()
     }
 }

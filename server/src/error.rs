@@ -15,12 +15,18 @@ pub struct HandlerError {
 impl HandlerError {
     /// The application's own failure.
     pub fn application(message: impl Into<String>) -> Self {
-        Self { status: Status::Application, message: message.into() }
+        Self {
+            status: Status::Application,
+            message: message.into(),
+        }
     }
 
     /// The request makes no sense to this endpoint.
     pub fn invalid_request(message: impl Into<String>) -> Self {
-        Self { status: Status::InvalidRequest, message: message.into() }
+        Self {
+            status: Status::InvalidRequest,
+            message: message.into(),
+        }
     }
 }
 
@@ -31,7 +37,10 @@ impl From<SinkError> for HandlerError {
             SinkError::Closed => Status::ConnectionLost,
             SinkError::TooLarge => Status::TooLarge,
         };
-        Self { status, message: error.to_string() }
+        Self {
+            status,
+            message: error.to_string(),
+        }
     }
 }
 

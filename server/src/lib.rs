@@ -31,8 +31,8 @@ pub use drain::{DrainOutcome, Drained};
 pub use error::{HandlerError, ServeError, SinkError};
 pub use request::{Cancelled, Context, Request, RequestHead};
 pub use server::Server;
-pub use service::{LocalHandler, LocalInput};
 #[cfg(feature = "tokio")]
 pub use service::{Handler, Input};
+pub use service::{LocalHandler, LocalInput};
 pub use sink::{LocalSink, Sink};
 pub use step::{Finished, FlushReport, Push, StepSink, StepWriter};

@@ -54,7 +54,10 @@ impl RequestHead {
 
     /// The first value of `key`.
     pub fn metadata(&self, key: &[u8]) -> Option<&Bytes> {
-        self.metadata.iter().find(|(known, _)| known == key).map(|(_, value)| value)
+        self.metadata
+            .iter()
+            .find(|(known, _)| known == key)
+            .map(|(_, value)| value)
     }
 }
 
@@ -86,12 +89,18 @@ impl Context {
 
     /// Completes when the caller asks to finish early or drops the stream.
     pub fn stopped(&self) -> Cancelled {
-        Cancelled { cell: Arc::clone(&self.cell), kill_only: false }
+        Cancelled {
+            cell: Arc::clone(&self.cell),
+            kill_only: false,
+        }
     }
 
     /// Completes when the caller drops the stream.
     pub fn killed(&self) -> Cancelled {
-        Cancelled { cell: Arc::clone(&self.cell), kill_only: true }
+        Cancelled {
+            cell: Arc::clone(&self.cell),
+            kill_only: true,
+        }
     }
 }
 
@@ -115,6 +124,10 @@ impl Future for Cancelled {
             return Poll::Ready(());
         }
         self.cell.register_canceller(cx.waker());
-        if is_over() { Poll::Ready(()) } else { Poll::Pending }
+        if is_over() {
+            Poll::Ready(())
+        } else {
+            Poll::Pending
+        }
     }
 }

@@ -42,8 +42,17 @@ impl Server {
         let admission = Admission::new(config.concurrency_max, config.queue_max, move || {
             freed.slot_freed();
         });
-        let shared = Arc::new(ServerShared { config, instance, admission, queues });
-        Self { shards, shared, served: Mutex::default() }
+        let shared = Arc::new(ServerShared {
+            config,
+            instance,
+            admission,
+            queues,
+        });
+        Self {
+            shards,
+            shared,
+            served: Mutex::default(),
+        }
     }
 
     /// The instance that this server is.
@@ -66,7 +75,9 @@ impl Server {
         H: LocalHandler,
         F: Fn(&ShardCtx) -> H + Send + Sync + 'static,
     {
-        self.install(endpoint, move |ctx| Rc::new(LocalService::new(factory(ctx))))
+        self.install(endpoint, move |ctx| {
+            Rc::new(LocalService::new(factory(ctx)))
+        })
     }
 
     /// Serves `endpoint` with a handler whose futures run on `runtime`.
@@ -113,7 +124,10 @@ impl Server {
     ///
     /// The shards have stopped.
     pub fn withdraw(&self, endpoint: &EndpointId) -> Result<(), ServeError> {
-        self.served.lock().unwrap_or_else(PoisonError::into_inner).remove(endpoint);
+        self.served
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .remove(endpoint);
         self.on_every_shard(|| {
             let (shared, endpoint) = (Arc::clone(&self.shared), endpoint.clone());
             Box::new(move |ctx: &ShardCtx| ServerShard::on(ctx, &shared).withdraw(&endpoint))
@@ -147,7 +161,9 @@ impl Server {
     ///
     /// The operating system's error of bind or listen.
     pub fn listen(&self, address: &Address, options: &ListenOptions) -> io::Result<Address> {
-        let acceptor = Arc::new(Acceptor { shared: Arc::clone(&self.shared) });
+        let acceptor = Arc::new(Acceptor {
+            shared: Arc::clone(&self.shared),
+        });
         self.shards.listen(address, options, acceptor)
     }
 
@@ -161,7 +177,9 @@ impl Server {
         address: &Address,
         options: &ListenOptions,
     ) -> io::Result<Listening> {
-        let acceptor = Arc::new(Acceptor { shared: Arc::clone(&self.shared) });
+        let acceptor = Arc::new(Acceptor {
+            shared: Arc::clone(&self.shared),
+        });
         self.shards.begin_listen(address, options, acceptor)
     }
 
@@ -216,7 +234,9 @@ impl Server {
             }
             let left = deadline.saturating_duration_since(Instant::now());
             if left.is_zero() {
-                return DrainOutcome::Forced { requests: self.in_flight() };
+                return DrainOutcome::Forced {
+                    requests: self.in_flight(),
+                };
             }
             std::thread::park_timeout(left);
         }

@@ -41,7 +41,12 @@ pub(crate) struct Queues {
 impl Queues {
     pub(crate) fn new(server: u64, handles: Arc<[ShardHandle]>) -> Arc<Self> {
         let waiting = handles.iter().map(|_| AtomicUsize::new(0)).collect();
-        Arc::new(Self { server, handles, waiting, next: AtomicUsize::new(0) })
+        Arc::new(Self {
+            server,
+            handles,
+            waiting,
+            next: AtomicUsize::new(0),
+        })
     }
 
     /// Tells the next shard that has a request waiting, in turn.
@@ -123,7 +128,9 @@ impl ServerShard {
     }
 
     pub(crate) fn serve(&self, endpoint: EndpointId, service: Rc<dyn Service>) {
-        self.by_name.borrow_mut().insert(endpoint.as_str().into(), endpoint.clone());
+        self.by_name
+            .borrow_mut()
+            .insert(endpoint.as_str().into(), endpoint.clone());
         self.services.borrow_mut().insert(endpoint, service);
     }
 
@@ -151,7 +158,8 @@ impl ServerShard {
 
     pub(crate) fn unreserve(&self, ctx: &ShardCtx, bytes: usize) {
         if bytes > 0 {
-            self.reassembly_bytes.set(self.reassembly_bytes.get() - bytes);
+            self.reassembly_bytes
+                .set(self.reassembly_bytes.get() - bytes);
             ctx.cells().gauge_sub(Gauge::ReassemblyBytes, bytes as u64);
         }
     }
@@ -206,8 +214,14 @@ impl ServerShard {
     /// Calls waiting requests, highest class first, while slots are free.
     fn call_waiting(&self, ctx: &ShardCtx) {
         while self.has_waiting() {
-            let Some(permit) = self.admission().try_run() else { return };
-            let next = self.queue.borrow_mut().iter_mut().find_map(VecDeque::pop_front);
+            let Some(permit) = self.admission().try_run() else {
+                return;
+            };
+            let next = self
+                .queue
+                .borrow_mut()
+                .iter_mut()
+                .find_map(VecDeque::pop_front);
             let Some(ticket) = next else { return };
             let Some(key) = ticket.0.take() else {
                 self.left_queue.set(self.left_queue.get().saturating_sub(1));
@@ -215,7 +229,9 @@ impl ServerShard {
             };
             self.shared.queues.waiting[ctx.index()].fetch_sub(1, Ordering::SeqCst);
             // A request that has gone meanwhile gives its permit back as it is dropped here.
-            with_server_link(ctx, key, |link, role| role.call_waiting(ctx, link, key, permit));
+            with_server_link(ctx, key, |link, role| {
+                role.call_waiting(ctx, link, key, permit)
+            });
         }
     }
 }

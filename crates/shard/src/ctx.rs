@@ -164,15 +164,25 @@ impl ShardCtx {
     /// The link takes calls at once, but streams open only after its handshake.
     pub fn dial(&self, address: Address, config: Config, role: Box<dyn LinkRole>) -> LinkKey {
         let link = Link::new(config, self.now());
-        let key = self.inner.links.borrow_mut().insert(link, role, LinkState::Connecting);
+        let key = self
+            .inner
+            .links
+            .borrow_mut()
+            .insert(link, role, LinkState::Connecting);
         self.count(Counter::Dials, 1);
-        self.inner.commands.borrow_mut().push_back(Command::Dial { key, address });
+        self.inner
+            .commands
+            .borrow_mut()
+            .push_back(Command::Dial { key, address });
         key
     }
 
     /// Closes a link once its output has left; its role hears `on_down(Local)`.
     pub fn close(&self, key: LinkKey) {
-        self.inner.commands.borrow_mut().push_back(Command::Close { key });
+        self.inner
+            .commands
+            .borrow_mut()
+            .push_back(Command::Close { key });
     }
 
     /// Calls the role's `on_stream_timer` at `deadline`, never early.
@@ -182,7 +192,10 @@ impl ShardCtx {
         stream: StreamHandle,
         deadline: Instant,
     ) -> TimerKey {
-        self.inner.timers.borrow_mut().insert(deadline, TimerTarget::Stream(key, stream))
+        self.inner
+            .timers
+            .borrow_mut()
+            .insert(deadline, TimerTarget::Stream(key, stream))
     }
 
     /// Takes a timer back; false if it has fired.
@@ -198,13 +211,23 @@ impl ShardCtx {
     /// The shard's one value of type `T`, made on first use. This is where a role keeps what all
     /// its links on this shard share.
     pub fn extension<T: 'static>(&self, make: impl FnOnce() -> T) -> Rc<T> {
-        let known = self.inner.extensions.borrow().get(&TypeId::of::<T>()).cloned();
+        let known = self
+            .inner
+            .extensions
+            .borrow()
+            .get(&TypeId::of::<T>())
+            .cloned();
         let value = known.unwrap_or_else(|| {
             let made: Rc<dyn Any> = Rc::new(make());
-            self.inner.extensions.borrow_mut().insert(TypeId::of::<T>(), Rc::clone(&made));
+            self.inner
+                .extensions
+                .borrow_mut()
+                .insert(TypeId::of::<T>(), Rc::clone(&made));
             made
         });
-        value.downcast().unwrap_or_else(|_| unreachable!("stored under its own type"))
+        value
+            .downcast()
+            .unwrap_or_else(|_| unreachable!("stored under its own type"))
     }
 
     pub(crate) fn set_now(&self, now: Instant) {

@@ -76,11 +76,20 @@ impl LinkSlab {
         if let Some(index) = self.free.pop() {
             let slot = &mut self.slots[index as usize];
             slot.entry = Some(entry);
-            return LinkKey { index, generation: slot.generation };
+            return LinkKey {
+                index,
+                generation: slot.generation,
+            };
         }
         let index = u32::try_from(self.slots.len()).unwrap_or(u32::MAX);
-        self.slots.push(Slot { generation: 0, entry: Some(entry) });
-        LinkKey { index, generation: 0 }
+        self.slots.push(Slot {
+            generation: 0,
+            entry: Some(entry),
+        });
+        LinkKey {
+            index,
+            generation: 0,
+        }
     }
 
     pub(crate) fn find(&self, key: LinkKey) -> Option<Rc<RefCell<LinkEntry>>> {
@@ -111,7 +120,10 @@ impl LinkSlab {
         (0u32..)
             .zip(&self.slots)
             .filter(|(_, slot)| slot.entry.is_some())
-            .map(|(index, slot)| LinkKey { index, generation: slot.generation })
+            .map(|(index, slot)| LinkKey {
+                index,
+                generation: slot.generation,
+            })
             .collect()
     }
 }

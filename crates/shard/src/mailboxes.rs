@@ -18,7 +18,11 @@ pub struct ShardHandle {
 
 impl ShardHandle {
     pub(crate) fn new(index: usize, sender: Sender<ShardMessage>) -> Self {
-        Self { index, sender, links: Arc::default() }
+        Self {
+            index,
+            sender,
+            links: Arc::default(),
+        }
     }
 
     /// The shard's index in its set.
@@ -66,12 +70,16 @@ impl ShardHandle {
     }
 
     pub(crate) fn post(&self, message: ShardMessage) -> Result<(), ShardMessage> {
-        self.sender.try_send(message).map_err(ringmain_reactor::mailbox::TrySendError::into_inner)
+        self.sender
+            .try_send(message)
+            .map_err(ringmain_reactor::mailbox::TrySendError::into_inner)
     }
 }
 
 impl std::fmt::Debug for ShardHandle {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("ShardHandle").field("index", &self.index).finish_non_exhaustive()
+        f.debug_struct("ShardHandle")
+            .field("index", &self.index)
+            .finish_non_exhaustive()
     }
 }

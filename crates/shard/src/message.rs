@@ -30,12 +30,18 @@ pub trait ShardSignal: Send + Sync {
 
 /// One item of a shard's mailbox.
 pub(crate) enum ShardMessage {
-    Adopt { fd: OwnedFd, peer: Option<Address>, acceptor: Arc<dyn LinkAcceptor> },
+    Adopt {
+        fd: OwnedFd,
+        peer: Option<Address>,
+        acceptor: Arc<dyn LinkAcceptor>,
+    },
     Listen(Box<ListenRequest>),
     Unlisten,
     Work(Box<dyn ShardWork>),
     Signal(Arc<dyn ShardSignal>),
-    Stop { within: Duration },
+    Stop {
+        within: Duration,
+    },
 }
 
 /// A listener to open, and where to answer.

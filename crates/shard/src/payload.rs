@@ -9,11 +9,40 @@ use crate::stream_cell::StreamCell;
 
 /// Largest copy that is kept for reuse; larger ones go back to the allocator.
 const POOLED_BYTES_MAX: usize = 4096;
-/// Copies kept per thread; past it they go back to the allocator.
-const POOLED_MAX: usize = 4096;
+/// What a kept copy costs beside its bytes: its own header and the allocator's.
+const COPY_OVERHEAD_BYTES: usize = 48;
+/// Memory of copies kept per thread; past it they go back to the allocator. Streams that use their
+/// credit up and get it back at once let many thousands of small messages go together.
+const POOL_BYTES_MAX: usize = 16 * 1024 * 1024;
 
 thread_local! {
-    static POOL: RefCell<Vec<Vec<u8>>> = const { RefCell::new(Vec::new()) };
+    static POOL: RefCell<Pool> = const { RefCell::new(Pool { free: Vec::new(), bytes: 0 }) };
+}
+
+/// Buffers of messages that have left.
+struct Pool {
+    free: Vec<Vec<u8>>,
+    /// What all of them cost.
+    bytes: usize,
+}
+
+impl Pool {
+    fn take(&mut self) -> Option<Vec<u8>> {
+        let buf = self.free.pop()?;
+        self.bytes -= cost(&buf);
+        Some(buf)
+    }
+
+    fn put(&mut self, buf: Vec<u8>) {
+        if self.bytes + cost(&buf) <= POOL_BYTES_MAX {
+            self.bytes += cost(&buf);
+            self.free.push(buf);
+        }
+    }
+}
+
+fn cost(buf: &Vec<u8>) -> usize {
+    buf.capacity() + COPY_OVERHEAD_BYTES
 }
 
 /// Bytes queued for sending: the caller's own, or a pooled copy of a small message.
@@ -29,9 +58,14 @@ pub struct Payload {
 impl Payload {
     /// A copy of `bytes` in a buffer of this thread's pool: no allocation once the pool is warm.
     pub fn copied(bytes: &[u8]) -> Self {
-        let mut buf = POOL.with(|pool| pool.borrow_mut().pop()).unwrap_or_default();
+        let mut buf = POOL
+            .with(|pool| pool.borrow_mut().take())
+            .unwrap_or_default();
         buf.extend_from_slice(bytes);
-        Self { bytes: Owner::Pooled(buf), meter: None }
+        Self {
+            bytes: Owner::Pooled(buf),
+            meter: None,
+        }
     }
 
     /// Charges this payload to `cell` until it leaves the queue.
@@ -46,7 +80,10 @@ impl Payload {
 
 impl From<Bytes> for Payload {
     fn from(bytes: Bytes) -> Self {
-        Self { bytes: Owner::Shared(bytes), meter: None }
+        Self {
+            bytes: Owner::Shared(bytes),
+            meter: None,
+        }
     }
 }
 
@@ -82,10 +119,5 @@ fn give_back(mut buf: Vec<u8>) {
     }
     buf.clear();
     // A thread that is ending has no pool any more; the buffer is then simply freed.
-    let _ended = POOL.try_with(|pool| {
-        let mut pool = pool.borrow_mut();
-        if pool.len() < POOLED_MAX {
-            pool.push(buf);
-        }
-    });
+    let _ended = POOL.try_with(|pool| pool.borrow_mut().put(buf));
 }

@@ -96,7 +96,13 @@ impl ShardSet {
         let mut starting = Vec::new();
         for index in 0..shards {
             let core = config.cores.get(index).copied().flatten();
-            starting.push(Starting::spawn(resolved.kind, index, core, config, &telemetry)?);
+            starting.push(Starting::spawn(
+                resolved.kind,
+                index,
+                core,
+                config,
+                &telemetry,
+            )?);
         }
         let mut handles = Vec::new();
         for (shard, start) in starting.iter().enumerate() {
@@ -117,7 +123,14 @@ impl ShardSet {
             threads.push(start.thread);
         }
         let (io, fallback) = (resolved.kind, resolved.reason);
-        Ok(Self::assemble(handles, threads, telemetry, io, fallback, Clock::default()))
+        Ok(Self::assemble(
+            handles,
+            threads,
+            telemetry,
+            io,
+            fallback,
+            Clock::default(),
+        ))
     }
 
     pub(crate) const fn assemble(
@@ -128,7 +141,14 @@ impl ShardSet {
         fallback: Option<String>,
         clock: Clock,
     ) -> Self {
-        Self { handles, threads: Mutex::new(threads), telemetry, io, fallback, clock }
+        Self {
+            handles,
+            threads: Mutex::new(threads),
+            telemetry,
+            io,
+            fallback,
+            clock,
+        }
     }
 
     /// Handles of all shards.
@@ -225,7 +245,10 @@ impl ShardSet {
             let mut message = ShardMessage::Stop { within };
             // A full mailbox drains by itself; a closed one means that the thread has ended.
             while let Err(back) = handle.post(message) {
-                if threads.get(handle.index()).is_none_or(JoinHandle::is_finished) {
+                if threads
+                    .get(handle.index())
+                    .is_none_or(JoinHandle::is_finished)
+                {
                     break;
                 }
                 message = back;
@@ -234,7 +257,9 @@ impl ShardSet {
         }
         let mut first = Ok(());
         for thread in threads.drain(..) {
-            let outcome = thread.join().unwrap_or_else(|_| Err(io::Error::other("shard panicked")));
+            let outcome = thread
+                .join()
+                .unwrap_or_else(|_| Err(io::Error::other("shard panicked")));
             if first.is_ok() {
                 first = outcome;
             }
@@ -273,9 +298,7 @@ impl Listening {
         match self.answer.try_recv() {
             Ok(result) => Some(result),
             Err(TryRecvError::Empty) => None,
-            Err(TryRecvError::Disconnected) => {
-                Some(Err(io::Error::other("the shard has stopped")))
-            }
+            Err(TryRecvError::Disconnected) => Some(Err(io::Error::other("the shard has stopped"))),
         }
     }
 
@@ -285,7 +308,9 @@ impl Listening {
     ///
     /// The operating system's error of bind or listen, or the shard does not answer.
     pub fn wait(self) -> io::Result<Address> {
-        self.answer.recv_timeout(LISTEN_WAIT).map_err(|_| io::Error::from(io::ErrorKind::TimedOut))?
+        self.answer
+            .recv_timeout(LISTEN_WAIT)
+            .map_err(|_| io::Error::from(io::ErrorKind::TimedOut))?
     }
 }
 
@@ -328,8 +353,15 @@ impl Starting {
         let thread = std::thread::Builder::new()
             .name(format!("ringmain-shard-{index}"))
             .spawn(body)
-            .map_err(|source| StartError::Shard { shard: index, source })?;
-        Ok(Self { thread, handle, peers })
+            .map_err(|source| StartError::Shard {
+                shard: index,
+                source,
+            })?;
+        Ok(Self {
+            thread,
+            handle,
+            peers,
+        })
     }
 }
 
@@ -350,10 +382,20 @@ fn run<R: Reactor>(
         }
     };
     let (sender, receiver) = mailbox::channel(config.mailbox_max, reactor.waker());
-    handle_tx.send(Ok(ShardHandle::new(index, sender))).map_err(|_| gone())?;
-    let Ok(handles) = peers.recv() else { return Ok(()) };
+    handle_tx
+        .send(Ok(ShardHandle::new(index, sender)))
+        .map_err(|_| gone())?;
+    let Ok(handles) = peers.recv() else {
+        return Ok(());
+    };
     let exec = Executor::new(receiver.doorbell());
-    let ctx =
-        ShardCtx::new(index, reactor.io(), reactor.now(), exec.handle(), telemetry, handles);
+    let ctx = ShardCtx::new(
+        index,
+        reactor.io(),
+        reactor.now(),
+        exec.handle(),
+        telemetry,
+        handles,
+    );
     Shard::new(reactor, ctx, exec, receiver, config.socket.clone()).run()
 }

@@ -103,7 +103,11 @@ impl SharedInbox {
     fn take(self: &Arc<Self>) -> Poll<Option<Bytes>> {
         let mut state = self.lock();
         let Some(message) = state.inbox.pop() else {
-            return if state.closed { Poll::Ready(None) } else { Poll::Pending };
+            return if state.closed {
+                Poll::Ready(None)
+            } else {
+                Poll::Pending
+            };
         };
         state.owed += message.credit;
         let is_dry = state.inbox.ready() == 0;
@@ -123,7 +127,11 @@ impl SharedInbox {
         if self.signalled.swap(true, Ordering::AcqRel) {
             return;
         }
-        if self.shard.signal(Arc::clone(self) as Arc<dyn ShardSignal>).is_err() {
+        if self
+            .shard
+            .signal(Arc::clone(self) as Arc<dyn ShardSignal>)
+            .is_err()
+        {
             // The credit stays owed; the next message taken tries again, and a shard whose
             // mailbox is full collects it when it next fills this inbox.
             self.signalled.store(false, Ordering::Release);
@@ -147,6 +155,8 @@ impl ShardSignal for SharedInbox {
 
 impl fmt::Debug for SharedInbox {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("SharedInbox").field("stream", &self.stream).finish_non_exhaustive()
+        f.debug_struct("SharedInbox")
+            .field("stream", &self.stream)
+            .finish_non_exhaustive()
     }
 }

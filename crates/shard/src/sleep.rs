@@ -31,7 +31,11 @@ pub struct Sleep {
 
 impl Sleep {
     pub(crate) const fn new(ctx: ShardCtx, deadline: Instant) -> Self {
-        Self { ctx, deadline, armed: None }
+        Self {
+            ctx,
+            deadline,
+            armed: None,
+        }
     }
 }
 
@@ -66,6 +70,8 @@ impl Drop for Sleep {
 
 impl std::fmt::Debug for Sleep {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Sleep").field("deadline", &self.deadline).finish_non_exhaustive()
+        f.debug_struct("Sleep")
+            .field("deadline", &self.deadline)
+            .finish_non_exhaustive()
     }
 }

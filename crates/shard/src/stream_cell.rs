@@ -67,7 +67,9 @@ impl StreamCell {
     /// Producers of one stream may call it from several threads.
     pub fn try_enter_queue(&self, bytes: usize, max: usize) -> bool {
         let enter = |now: usize| (now == 0 || now + bytes <= max).then_some(now + bytes);
-        self.buffered_bytes.fetch_update(Ordering::AcqRel, Ordering::Acquire, enter).is_ok()
+        self.buffered_bytes
+            .fetch_update(Ordering::AcqRel, Ordering::Acquire, enter)
+            .is_ok()
     }
 
     /// Takes `bytes` off and wakes the producer that waits for room.

@@ -216,7 +216,11 @@ impl<R: Reactor> Shard<R> {
             Event::Failed { socket, error } => {
                 self.socket_ended(socket, LinkDown::Transport(error.kind()));
             }
-            Event::Sent { socket, buf, result } => self.sent(socket, buf, result),
+            Event::Sent {
+                socket,
+                buf,
+                result,
+            } => self.sent(socket, buf, result),
             Event::Closed { socket, .. } => self.closed(socket),
             Event::Readable { .. } => {}
         }
@@ -246,7 +250,9 @@ impl<R: Reactor> Shard<R> {
     }
 
     fn received(&mut self, socket: SocketId, buf: &ringmain_reactor::RecvBuf) {
-        let Some(key) = self.key_of(socket) else { return };
+        let Some(key) = self.key_of(socket) else {
+            return;
+        };
         let Some(entry) = self.entry(key) else { return };
         let chunk = self.reactor.bytes(buf);
         self.ctx.count(Counter::BytesReceived, chunk.len() as u64);
@@ -270,7 +276,9 @@ impl<R: Reactor> Shard<R> {
     }
 
     fn connected(&self, socket: SocketId) {
-        let Some(key) = self.key_of(socket) else { return };
+        let Some(key) = self.key_of(socket) else {
+            return;
+        };
         let Some(entry) = self.entry(key) else { return };
         let mut entry = entry.borrow_mut();
         if entry.state != LinkState::Connecting {
@@ -286,7 +294,9 @@ impl<R: Reactor> Shard<R> {
     }
 
     fn sent(&mut self, socket: SocketId, buf: Vec<u8>, result: io::Result<()>) {
-        let Some(key) = self.key_of(socket) else { return };
+        let Some(key) = self.key_of(socket) else {
+            return;
+        };
         let Some(entry) = self.entry(key) else { return };
         match result {
             Ok(()) => {
@@ -312,7 +322,9 @@ impl<R: Reactor> Shard<R> {
     }
 
     fn socket_ended(&mut self, socket: SocketId, down: LinkDown) {
-        let Some(key) = self.key_of(socket) else { return };
+        let Some(key) = self.key_of(socket) else {
+            return;
+        };
         self.take_down(key, down);
         if let Some(entry) = self.entry(key) {
             // Nothing more can be said to this peer: do not linger.
@@ -382,17 +394,22 @@ impl<R: Reactor> Shard<R> {
     }
 
     fn remove(&self, key: LinkKey) {
-        let Some(entry) = self.ctx.links().borrow_mut().remove(key) else { return };
+        let Some(entry) = self.ctx.links().borrow_mut().remove(key) else {
+            return;
+        };
         if let Some((_, timer)) = entry.borrow_mut().timer.take() {
             self.ctx.timers().borrow_mut().cancel(timer);
         }
-        self.ctx.handles()[self.ctx.index()].links().fetch_sub(1, Ordering::Relaxed);
+        self.ctx.handles()[self.ctx.index()]
+            .links()
+            .fetch_sub(1, Ordering::Relaxed);
         self.ctx.count(Counter::LinksClosed, 1);
         self.count_links();
     }
 
     fn count_links(&self) {
-        self.ctx.telemetry_gauge(Gauge::LinksOpen, self.ctx.links().borrow().len() as u64);
+        self.ctx
+            .telemetry_gauge(Gauge::LinksOpen, self.ctx.links().borrow().len() as u64);
     }
 
     fn expire_timers(&mut self) {
@@ -450,13 +467,19 @@ impl<R: Reactor> Shard<R> {
             }
             self.ctx.timers().borrow_mut().cancel(timer);
         }
-        let timer = self.ctx.timers().borrow_mut().insert(due, TimerTarget::Link(key));
+        let timer = self
+            .ctx
+            .timers()
+            .borrow_mut()
+            .insert(due, TimerTarget::Link(key));
         entry.timer = Some((due, timer));
     }
 
     fn take_mail(&mut self) {
         for _ in 0..MAIL_PER_TURN_MAX {
-            let Some(message) = self.mailbox.try_recv() else { return };
+            let Some(message) = self.mailbox.try_recv() else {
+                return;
+            };
             match message {
                 ShardMessage::Adopt { fd, peer, acceptor } => {
                     self.adopt(fd, peer.as_ref(), &acceptor);
@@ -490,7 +513,9 @@ impl<R: Reactor> Shard<R> {
 
     fn dial(&mut self, key: LinkKey, address: &ringmain_reactor::Address) {
         let Some(entry) = self.entry(key) else { return };
-        self.ctx.handles()[self.ctx.index()].links().fetch_add(1, Ordering::Relaxed);
+        self.ctx.handles()[self.ctx.index()]
+            .links()
+            .fetch_add(1, Ordering::Relaxed);
         self.count_links();
         match self.reactor.connect(address, &self.socket_options) {
             Ok(socket) => {
@@ -516,12 +541,16 @@ impl<R: Reactor> Shard<R> {
     ) {
         self.ctx.count(Counter::Accepts, 1);
         let known = self.listeners.iter().find(|(id, ..)| *id == listener);
-        let Some((_, acceptor, _)) = known else { return };
+        let Some((_, acceptor, _)) = known else {
+            return;
+        };
         let acceptor = Arc::clone(acceptor);
         let handles = Arc::clone(self.ctx.handles());
         let load = |index: usize| handles[index].links().load(Ordering::Relaxed);
         let here = self.ctx.index();
-        let target = (0..handles.len()).min_by_key(|&i| (load(i), i != here)).unwrap_or(here);
+        let target = (0..handles.len())
+            .min_by_key(|&i| (load(i), i != here))
+            .unwrap_or(here);
         handles[target].links().fetch_add(1, Ordering::Relaxed);
         if target == here {
             self.adopt(fd, peer.as_ref(), &acceptor);
@@ -547,7 +576,9 @@ impl<R: Reactor> Shard<R> {
         let socket = match self.reactor.adopt(fd, &options) {
             Ok(socket) if self.stop_at.is_none() => socket,
             outcome => {
-                self.ctx.handles()[self.ctx.index()].links().fetch_sub(1, Ordering::Relaxed);
+                self.ctx.handles()[self.ctx.index()]
+                    .links()
+                    .fetch_sub(1, Ordering::Relaxed);
                 self.ctx.count(Counter::LinksRefused, 1);
                 match outcome {
                     Ok(socket) => self.reactor.close(socket),
@@ -558,7 +589,11 @@ impl<R: Reactor> Shard<R> {
         };
         let (config, role) = acceptor.accept(&self.ctx, peer);
         let link = crate::link::Link::new(config, self.ctx.now());
-        let key = self.ctx.links().borrow_mut().insert(link, role, LinkState::Open);
+        let key = self
+            .ctx
+            .links()
+            .borrow_mut()
+            .insert(link, role, LinkState::Open);
         self.remember_socket(socket, key);
         self.ctx.count(Counter::LinksOpened, 1);
         self.count_links();
@@ -571,11 +606,19 @@ impl<R: Reactor> Shard<R> {
     }
 
     fn listen(&mut self, request: ListenRequest) {
-        let ListenRequest { address, options, acceptor, reply } = request;
-        let result = self.reactor.listen(&address, &options).map(|(listener, address)| {
-            self.listeners.push((listener, acceptor, options.socket));
-            address
-        });
+        let ListenRequest {
+            address,
+            options,
+            acceptor,
+            reply,
+        } = request;
+        let result = self
+            .reactor
+            .listen(&address, &options)
+            .map(|(listener, address)| {
+                self.listeners.push((listener, acceptor, options.socket));
+                address
+            });
         // The asker may have given up; then the listener stays until the shard stops.
         drop(reply.try_send(result));
     }
@@ -602,7 +645,9 @@ impl<R: Reactor> Shard<R> {
     }
 
     fn is_stopped(&self) -> bool {
-        let Some(stop_at) = self.stop_at else { return false };
+        let Some(stop_at) = self.stop_at else {
+            return false;
+        };
         let links = self.ctx.links().borrow().len();
         (links == 0 && self.reactor.in_flight() == 0) || self.ctx.now() >= stop_at
     }
@@ -623,7 +668,9 @@ impl<R: Reactor> Shard<R> {
         let mut borrowed = entry.borrow_mut();
         borrowed.dirty = false;
         let open = matches!(borrowed.state, LinkState::Open | LinkState::Lingering);
-        let Some(socket) = borrowed.socket.filter(|_| open) else { return };
+        let Some(socket) = borrowed.socket.filter(|_| open) else {
+            return;
+        };
         let due = borrowed.link.poll_timeout();
         if borrowed.state == LinkState::Open {
             self.rearm(key, &mut borrowed, due);

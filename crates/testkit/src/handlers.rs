@@ -18,7 +18,9 @@ pub const PANIC: &str = "test.worker.panic";
 
 pub(crate) fn serve_all(server: &Server) {
     let serve = |name: &str| -> EndpointId {
-        let Ok(endpoint) = name.parse() else { panic!("{name} is an endpoint id") };
+        let Ok(endpoint) = name.parse() else {
+            panic!("{name} is an endpoint id")
+        };
         endpoint
     };
     let served = [
@@ -33,10 +35,7 @@ pub(crate) fn serve_all(server: &Server) {
     }
 }
 
-async fn count(
-    request: Request<LocalInput>,
-    mut sink: LocalSink,
-) -> Result<(), HandlerError> {
+async fn count(request: Request<LocalInput>, mut sink: LocalSink) -> Result<(), HandlerError> {
     let text = String::from_utf8_lossy(&request.data).into_owned();
     let mut numbers = text.split(' ').map(str::parse::<usize>);
     let (Some(Ok(count)), Some(Ok(size))) = (numbers.next(), numbers.next()) else {
@@ -51,7 +50,9 @@ async fn count(
 }
 
 async fn echo(request: Request<LocalInput>, mut sink: LocalSink) -> Result<(), HandlerError> {
-    let Request { data, mut input, .. } = request;
+    let Request {
+        data, mut input, ..
+    } = request;
     sink.send(&data).await?;
     while let Some(message) = input.next().await {
         sink.send(&message).await?;
@@ -60,7 +61,9 @@ async fn echo(request: Request<LocalInput>, mut sink: LocalSink) -> Result<(), H
 }
 
 async fn take(request: Request<LocalInput>, mut sink: LocalSink) -> Result<(), HandlerError> {
-    let Request { data, mut input, .. } = request;
+    let Request {
+        data, mut input, ..
+    } = request;
     let (mut messages, mut bytes) = (1, data.len());
     while let Some(message) = input.next().await {
         messages += 1;
@@ -78,7 +81,6 @@ async fn hang(request: Request<LocalInput>, mut sink: LocalSink) -> Result<(), H
     Ok(())
 }
 
-#[expect(clippy::unused_async, reason = "handlers are async")]
 async fn fail(_request: Request<LocalInput>, _sink: LocalSink) -> Result<(), HandlerError> {
     panic!("a handler that panics, as the test wants")
 }

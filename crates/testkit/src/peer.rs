@@ -60,13 +60,18 @@ impl RawPeer {
     ///
     /// When the address is no TCP address or refuses.
     pub fn with(address: &Address, config: Config) -> Self {
-        let Address::Ip(address) = address else { panic!("a raw peer dials TCP") };
+        let Address::Ip(address) = address else {
+            panic!("a raw peer dials TCP")
+        };
         let socket = match TcpStream::connect(address) {
             Ok(socket) => socket,
             Err(error) => panic!("connect: {error}"),
         };
-        let options = socket.set_read_timeout(Some(READ_WAIT)).and(socket.set_nodelay(true));
-        assert!(options.is_ok(), "{options:?}");
+        let options = [
+            socket.set_read_timeout(Some(READ_WAIT)),
+            socket.set_nodelay(true),
+        ];
+        assert!(options.iter().all(Result::is_ok), "{options:?}");
         Self {
             connection: Connection::new(config, Instant::now()),
             socket,
@@ -84,7 +89,7 @@ impl RawPeer {
     pub fn ready(address: &Address) -> Self {
         let mut peer = Self::connect(address);
         peer.flush();
-        assert_eq!(peer.next(), Ok(Some(Seen::Ready)));
+        assert_eq!(peer.look(), Ok(Some(Seen::Ready)));
         peer
     }
 
@@ -102,7 +107,9 @@ impl RawPeer {
             endpoint,
             metadata: Metadata::default(),
         };
-        let opened = self.connection.open(Instant::now(), &params, Some(data.to_vec()), true);
+        let opened = self
+            .connection
+            .open(Instant::now(), &params, Some(data.to_vec()), true);
         self.flush();
         opened
     }
@@ -144,7 +151,7 @@ impl RawPeer {
     /// # Panics
     ///
     /// When nothing arrives for long.
-    pub fn next(&mut self) -> Result<Option<Seen>, ConnectionError> {
+    pub fn look(&mut self) -> Result<Option<Seen>, ConnectionError> {
         loop {
             if let Some(seen) = self.parse()? {
                 return Ok(Some(seen));
@@ -173,7 +180,7 @@ impl RawPeer {
     /// When the connection ends first.
     pub fn until(&mut self, mut wanted: impl FnMut(&Seen) -> bool) -> Seen {
         loop {
-            match self.next() {
+            match self.look() {
                 Ok(Some(seen)) if wanted(&seen) => return seen,
                 Ok(Some(_)) => {}
                 ended => panic!("the connection ended first: {ended:?}"),
@@ -189,7 +196,7 @@ impl RawPeer {
     pub fn answer(&mut self, stream: StreamHandle) -> (Vec<u8>, Status, Started) {
         let mut bytes = Vec::new();
         loop {
-            match self.next() {
+            match self.look() {
                 Ok(Some(Seen::Data(of, piece, _))) if of == stream => bytes.extend(piece),
                 Ok(Some(Seen::End(of, status, started, _))) if of == stream => {
                     return (bytes, status, started);
@@ -206,7 +213,7 @@ impl RawPeer {
     ///
     /// When it stays open.
     pub fn until_closed(&mut self) {
-        while let Ok(Some(_)) = self.next() {}
+        while let Ok(Some(_)) = self.look() {}
         // After a protocol error of the peer's the socket may still hold bytes.
         let mut rest = [0; 16 * 1024];
         while !self.ended {
@@ -226,20 +233,31 @@ impl RawPeer {
         let pending = std::mem::take(&mut self.pending);
         let mut chunk = pending.as_slice();
         let mut release = None;
-        let seen = self.connection.read(Instant::now(), &mut chunk)?.map(|event| match event {
-            Event::Ready => Seen::Ready,
-            Event::Accepted { stream } => Seen::Accepted(stream),
-            Event::Data { stream, piece, message_end, credit, .. } => {
-                release = Some((stream, credit));
-                Seen::Data(stream, piece.to_vec(), message_end)
-            }
-            Event::End { stream, end, started } => {
-                Seen::End(stream, end.status, started, end.message.to_owned())
-            }
-            Event::Goaway { status, .. } => Seen::Goaway(status),
-            Event::StreamRefused { stream, .. } => Seen::Refused(stream),
-            _ => Seen::Other,
-        });
+        let seen = self
+            .connection
+            .read(Instant::now(), &mut chunk)?
+            .map(|event| match event {
+                Event::Ready => Seen::Ready,
+                Event::Accepted { stream } => Seen::Accepted(stream),
+                Event::Data {
+                    stream,
+                    piece,
+                    message_end,
+                    credit,
+                    ..
+                } => {
+                    release = Some((stream, credit));
+                    Seen::Data(stream, piece.to_vec(), message_end)
+                }
+                Event::End {
+                    stream,
+                    end,
+                    started,
+                } => Seen::End(stream, end.status, started, end.message.to_owned()),
+                Event::Goaway { status, .. } => Seen::Goaway(status),
+                Event::StreamRefused { stream, .. } => Seen::Refused(stream),
+                _ => Seen::Other,
+            });
         self.pending = chunk.to_vec();
         if let Some((stream, credit)) = release {
             self.connection.release(stream, credit);

@@ -36,7 +36,10 @@ pub(crate) enum Outcome {
 
 impl ServerLink {
     pub(crate) const fn new(shard: Rc<ServerShard>) -> Self {
-        Self { shard, streams: Vec::new() }
+        Self {
+            shard,
+            streams: Vec::new(),
+        }
     }
 
     /// The server's role of a link that a server accepted.
@@ -87,7 +90,9 @@ impl ServerLink {
     /// One token of an engine step; whether it was taken.
     pub(crate) fn push(&mut self, link: &mut Link, stream: StreamHandle, token: &[u8]) -> bool {
         // A stream that is gone took its cell's count with it.
-        let Some(found) = self.find(stream) else { return false };
+        let Some(found) = self.find(stream) else {
+            return false;
+        };
         match deliver(link, stream, &found.cell, token) {
             Ok(()) => true,
             Err(SinkError::TooLarge) => {
@@ -112,7 +117,9 @@ impl ServerLink {
         stream: StreamHandle,
         cx: &Context<'_>,
     ) -> Poll<Option<Bytes>> {
-        let Some(found) = self.find(stream) else { return Poll::Ready(None) };
+        let Some(found) = self.find(stream) else {
+            return Poll::Ready(None);
+        };
         if let Some(Message { bytes, mut credit }) = found.inbox.pop() {
             if found.inbox.ready() == 0 {
                 credit += std::mem::take(&mut found.held);
@@ -135,7 +142,9 @@ impl ServerLink {
         stream: StreamHandle,
         outcome: &Outcome,
     ) {
-        let Some(taken) = self.take(ctx, stream) else { return };
+        let Some(taken) = self.take(ctx, stream) else {
+            return;
+        };
         let stopped = taken.cell.is_stopped();
         taken.cell.set_closed();
         let (status, message) = match outcome {
@@ -154,18 +163,21 @@ impl ServerLink {
             tracing::warn!(%rule, "stream.trailers_dropped");
             Metadata::default()
         });
-        link.end(stream, EndParams { message, trailers, ..EndParams::new(status) });
+        link.end(
+            stream,
+            EndParams {
+                message,
+                trailers,
+                ..EndParams::new(status)
+            },
+        );
     }
 
     /// Ends a stream without its handler: kill, deadline, rejection.
-    fn abort(
-        &mut self,
-        ctx: &ShardCtx,
-        link: &mut Link,
-        stream: StreamHandle,
-        end: EndParams<'_>,
-    ) {
-        let Some(taken) = self.take(ctx, stream) else { return };
+    fn abort(&mut self, ctx: &ShardCtx, link: &mut Link, stream: StreamHandle, end: EndParams<'_>) {
+        let Some(taken) = self.take(ctx, stream) else {
+            return;
+        };
         let started = matches!(taken.phase, Phase::Running { .. });
         if started {
             ctx.count(ended_counter(end.status), 1);
@@ -174,16 +186,16 @@ impl ServerLink {
         }
         taken.cell.set_killed();
         taken.cell.set_closed();
-        link.end(stream, EndParams { discard_queued: true, ..end });
+        link.end(
+            stream,
+            EndParams {
+                discard_queued: true,
+                ..end
+            },
+        );
     }
 
-    fn on_event(
-        &mut self,
-        ctx: &ShardCtx,
-        key: LinkKey,
-        link: &mut Link,
-        event: Input,
-    ) {
+    fn on_event(&mut self, ctx: &ShardCtx, key: LinkKey, link: &mut Link, event: Input) {
         match event {
             Input::Whole(stream) => self.first_message(ctx, key, link, stream),
             Input::Ended(stream) => {
@@ -227,15 +239,23 @@ impl ServerLink {
     fn on_data(&mut self, ctx: &ShardCtx, stream: StreamHandle, piece: Piece<'_>) -> DataTaken {
         let shard = Rc::clone(&self.shard);
         let Some(found) = self.find(stream) else {
-            return DataTaken { release: piece.credit, next: None };
+            return DataTaken {
+                release: piece.credit,
+                next: None,
+            };
         };
         if piece.offset == 0 && !reserve(&shard, ctx, found, piece.len) {
-            return DataTaken { release: 0, next: Some(Input::NoRoom(stream)) };
+            return DataTaken {
+                release: 0,
+                next: Some(Input::NoRoom(stream)),
+            };
         }
         // Asked before the piece can make the message whole: the message itself is not behind.
         let long = found.reserved_bytes > 0;
         let kept = long && found.hold(piece.credit);
-        let taken = found.inbox.push(piece.bytes, piece.len, piece.message_end, piece.credit);
+        let taken = found
+            .inbox
+            .push(piece.bytes, piece.len, piece.message_end, piece.credit);
         if taken.message_end {
             let reserved = std::mem::take(&mut found.reserved_bytes);
             shard.unreserve(ctx, reserved);
@@ -247,7 +267,10 @@ impl ServerLink {
             }
         }
         let next = taken.message_end.then_some(Input::Whole(stream));
-        DataTaken { release: if kept { 0 } else { taken.release_now }, next }
+        DataTaken {
+            release: if kept { 0 } else { taken.release_now },
+            next,
+        }
     }
 }
 
@@ -325,10 +348,18 @@ impl LinkRole for ServerLink {
     ) -> Result<(), ConnectionError> {
         let now = ctx.now();
         loop {
-            let Some(event) = link.read(now, &mut chunk)? else { return Ok(()) };
+            let Some(event) = link.read(now, &mut chunk)? else {
+                return Ok(());
+            };
             let input = match event {
                 Event::Data {
-                    stream, piece, message_len, message_offset, message_end, credit, ..
+                    stream,
+                    piece,
+                    message_len,
+                    message_offset,
+                    message_end,
+                    credit,
+                    ..
                 } => {
                     let piece = Piece {
                         bytes: piece,
@@ -342,7 +373,11 @@ impl LinkRole for ServerLink {
                     let Some(next) = taken.next else { continue };
                     next
                 }
-                Event::Open { stream, open, credit } => {
+                Event::Open {
+                    stream,
+                    open,
+                    credit,
+                } => {
                     let opening = self.opening(ctx, stream, &open);
                     let piece = Piece {
                         bytes: open.request,
@@ -385,14 +420,19 @@ impl LinkRole for ServerLink {
                 Phase::Running { .. } => "the handler was still running",
                 _ => "the request was still waiting for a handler",
             };
-            let end = EndParams { message, ..EndParams::new(Status::DeadlineExceeded) };
+            let end = EndParams {
+                message,
+                ..EndParams::new(Status::DeadlineExceeded)
+            };
             self.abort(ctx, link, stream, end);
         }
     }
 
     fn on_down(&mut self, ctx: &ShardCtx, _key: LinkKey, link: &mut Link, _down: &LinkDown) {
         while let Some((stream, _)) = link.poll_failed() {
-            let Some(mut taken) = self.take(ctx, stream) else { continue };
+            let Some(mut taken) = self.take(ctx, stream) else {
+                continue;
+            };
             let status = Status::ConnectionLost;
             taken.input_ended = true;
             taken.wake_input();

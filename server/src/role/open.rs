@@ -26,7 +26,12 @@ pub(super) struct Refusal {
 
 impl Refusal {
     const fn new(status: Status, message: &'static str) -> Self {
-        Self { status, message, limit: None, retry_after: None }
+        Self {
+            status,
+            message,
+            limit: None,
+            retry_after: None,
+        }
     }
 
     fn end(&self) -> EndParams<'static> {
@@ -136,7 +141,9 @@ impl ServerLink {
     ) {
         let admission = Arc::clone(self.shard.admission());
         let retry_after = self.shard.config().retry_after;
-        let Some(found) = self.find(stream) else { return };
+        let Some(found) = self.find(stream) else {
+            return;
+        };
         let whole = matches!(found.phase, Phase::Receiving) && found.inbox.ready() > 0;
         if !whole {
             return;
@@ -153,7 +160,10 @@ impl ServerLink {
                 let priority = found.priority;
                 let ticket = self.shard.enqueue(ctx, key, priority);
                 if let Some(found) = self.find(stream) {
-                    found.phase = Phase::Waiting { _place: place, ticket };
+                    found.phase = Phase::Waiting {
+                        _place: place,
+                        ticket,
+                    };
                 }
             }
             Admitted::Refuse(limit) => {
@@ -187,7 +197,9 @@ impl ServerLink {
 
     fn call(&mut self, ctx: &ShardCtx, link: &mut Link, key: StreamKey, permit: Permit) {
         let sink_bytes_max = self.shard.config().sink_bytes_max;
-        let Some(found) = self.find(key.stream) else { return };
+        let Some(found) = self.find(key.stream) else {
+            return;
+        };
         let (Some(head), Some(first)) = (found.head.take(), found.inbox.pop()) else {
             unreachable!("a request is called once, with its first message whole");
         };
@@ -210,7 +222,9 @@ impl ServerLink {
         };
         let started = Rc::clone(&found.service).start(start);
         found.shared_input = started.input;
-        found.phase = Phase::Running { _handler: started.running };
+        found.phase = Phase::Running {
+            _handler: started.running,
+        };
         found.wake_input();
     }
 }

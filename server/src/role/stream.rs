@@ -58,7 +58,9 @@ impl ServerStream {
             self.held += credit;
             return true;
         }
-        self.shared_input.as_ref().is_some_and(|shared| shared.hold(credit))
+        self.shared_input
+            .as_ref()
+            .is_some_and(|shared| shared.hold(credit))
     }
 
     /// Tells whoever reads the input that there is news.

@@ -18,7 +18,12 @@ pub(super) struct Finish {
 
 impl Finish {
     pub(super) const fn new(ctx: ShardCtx, key: StreamKey, permit: Permit) -> Self {
-        Self { ctx, key, armed: true, _permit: permit }
+        Self {
+            ctx,
+            key,
+            armed: true,
+            _permit: permit,
+        }
     }
 
     pub(super) fn done(mut self, outcome: &Outcome) {

@@ -65,7 +65,9 @@ impl LocalInput {
 
 impl fmt::Debug for LocalInput {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("LocalInput").field("key", &self.key).finish_non_exhaustive()
+        f.debug_struct("LocalInput")
+            .field("key", &self.key)
+            .finish_non_exhaustive()
     }
 }
 
@@ -80,9 +82,26 @@ impl<H> LocalService<H> {
 
 impl<H: LocalHandler> Service for LocalService<H> {
     fn start(&self, start: Start<'_>) -> Started {
-        let Start { ctx, key, head, data, context, cell, permit, sink_bytes_max } = start;
-        let input = LocalInput { ctx: ctx.clone(), key };
-        let request = Request { head, data, input, context };
+        let Start {
+            ctx,
+            key,
+            head,
+            data,
+            context,
+            cell,
+            permit,
+            sink_bytes_max,
+        } = start;
+        let input = LocalInput {
+            ctx: ctx.clone(),
+            key,
+        };
+        let request = Request {
+            head,
+            data,
+            input,
+            context,
+        };
         let sink = LocalSink::new(ctx.clone(), key, cell, sink_bytes_max);
         let finish = Finish::new(ctx.clone(), key, permit);
         let handler = Rc::clone(&self.0);
@@ -94,6 +113,9 @@ impl<H: LocalHandler> Service for LocalService<H> {
             };
             finish.done(&outcome);
         });
-        Started { running: Running::new(task), input: None }
+        Started {
+            running: Running::new(task),
+            input: None,
+        }
     }
 }

@@ -9,18 +9,18 @@ use std::any::Any;
 use std::sync::Arc;
 
 use bytes::Bytes;
-use ringmain_shard::{SharedInbox, ShardCtx, StreamCell};
+use ringmain_shard::{ShardCtx, SharedInbox, StreamCell};
 
 use crate::admission::Permit;
 use crate::request::{Context, RequestHead};
 use crate::sink::StreamKey;
 
-pub use self::local::{LocalHandler, LocalInput};
 pub(crate) use self::local::LocalService;
-#[cfg(feature = "tokio")]
-pub use self::remote::{Handler, Input};
+pub use self::local::{LocalHandler, LocalInput};
 #[cfg(feature = "tokio")]
 pub(crate) use self::remote::RemoteService;
+#[cfg(feature = "tokio")]
+pub use self::remote::{Handler, Input};
 
 /// One endpoint's handler on one shard.
 pub(crate) trait Service {
@@ -54,6 +54,8 @@ pub(crate) struct Running {
 
 impl Running {
     pub(crate) fn new(task: impl Any) -> Self {
-        Self { _task: Box::new(task) }
+        Self {
+            _task: Box::new(task),
+        }
     }
 }

@@ -75,12 +75,33 @@ impl<H> RemoteService<H> {
 
 impl<H: Handler> Service for RemoteService<H> {
     fn start(&self, start: Start<'_>) -> Started {
-        let Start { ctx, key, head, data, context, cell, permit, sink_bytes_max } = start;
+        let Start {
+            ctx,
+            key,
+            head,
+            data,
+            context,
+            cell,
+            permit,
+            sink_bytes_max,
+        } = start;
         let shard = ctx.handles()[ctx.index()].clone();
         let inbox = Arc::new(SharedInbox::new(shard.clone(), key.link, key.stream));
-        let request = Request { head, data, input: Input { inbox: Arc::clone(&inbox) }, context };
+        let request = Request {
+            head,
+            data,
+            input: Input {
+                inbox: Arc::clone(&inbox),
+            },
+            context,
+        };
         let sink = Sink::new(shard.clone(), key, cell, sink_bytes_max);
-        let mut finish = Finish { shard, key, drain: Some(sink.drain()), permit: Some(permit) };
+        let mut finish = Finish {
+            shard,
+            key,
+            drain: Some(sink.drain()),
+            permit: Some(permit),
+        };
         let handler = Arc::clone(&self.handler);
         let task = self.runtime.spawn(async move {
             let outcome = match handler.call(request, sink).await {
@@ -89,7 +110,10 @@ impl<H: Handler> Service for RemoteService<H> {
             };
             finish.end(outcome).await;
         });
-        Started { running: Running::new(AbortOnDrop(task)), input: Some(inbox) }
+        Started {
+            running: Running::new(AbortOnDrop(task)),
+            input: Some(inbox),
+        }
     }
 }
 
@@ -111,7 +135,9 @@ struct Finish {
 
 impl Finish {
     async fn end(&mut self, outcome: Outcome) {
-        let Some(mut work) = self.work(outcome) else { return };
+        let Some(mut work) = self.work(outcome) else {
+            return;
+        };
         // The terminal must not be lost to a full mailbox: wait for room.
         while let Err(back) = self.shard.run(work) {
             if self.shard.is_stopped() {

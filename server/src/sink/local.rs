@@ -34,7 +34,12 @@ impl LocalSink {
         cell: Arc<StreamCell>,
         sink_bytes_max: usize,
     ) -> Self {
-        Self { ctx, key, cell, sink_bytes_max }
+        Self {
+            ctx,
+            key,
+            cell,
+            sink_bytes_max,
+        }
     }
 
     /// Sends one message. Cancel-safe: a send dropped while it waits has sent nothing.
@@ -123,7 +128,8 @@ impl LocalSink {
         }
         let StreamKey { link, stream } = self.key;
         let sent = self.ctx.with_link(link, |link, _| {
-            link.try_send_fragment(stream, fragment, message_len, message_end).map_err(sink_error)
+            link.try_send_fragment(stream, fragment, message_len, message_end)
+                .map_err(sink_error)
         });
         Ok(sent.unwrap_or(Err(SinkError::Closed))? == TrySend::Written)
     }
@@ -132,7 +138,9 @@ impl LocalSink {
     pub fn add_trailer(&mut self, key: impl Into<Bytes>, value: impl Into<Bytes>) {
         let StreamKey { link, stream } = self.key;
         let pair = (key.into(), value.into());
-        self.ctx.with_link(link, |_, role| ServerLink::of(role).add_trailer(stream, pair));
+        self.ctx.with_link(link, |_, role| {
+            ServerLink::of(role).add_trailer(stream, pair)
+        });
     }
 
     /// A handle with which an engine thread pushes this stream's tokens through a
@@ -154,6 +162,8 @@ impl LocalSink {
 
 impl fmt::Debug for LocalSink {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("LocalSink").field("key", &self.key).finish_non_exhaustive()
+        f.debug_struct("LocalSink")
+            .field("key", &self.key)
+            .finish_non_exhaustive()
     }
 }

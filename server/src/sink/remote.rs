@@ -50,7 +50,16 @@ impl Sink {
     ) -> Self {
         let queue = Mutex::default();
         let signalled = AtomicBool::new(false);
-        Self { shared: Arc::new(Shared { shard, key, cell, queue, signalled }), sink_bytes_max }
+        Self {
+            shared: Arc::new(Shared {
+                shard,
+                key,
+                cell,
+                queue,
+                signalled,
+            }),
+            sink_bytes_max,
+        }
     }
 
     /// Sends one message: `Ok` means queued for the shard, not delivered.
@@ -107,7 +116,9 @@ impl Sink {
     /// A handle with which an engine thread pushes this stream's tokens through a
     /// [`StepWriter`](crate::StepWriter) while the handler waits.
     pub fn step_sink(&self) -> StepSink {
-        let Shared { shard, key, cell, .. } = &*self.shared;
+        let Shared {
+            shard, key, cell, ..
+        } = &*self.shared;
         StepSink::new(shard.clone(), *key, Arc::clone(cell), self.sink_bytes_max)
     }
 
@@ -136,7 +147,11 @@ impl Shared {
         if self.signalled.swap(true, Ordering::AcqRel) {
             return true;
         }
-        if self.shard.signal(Arc::clone(self) as Arc<dyn ShardSignal>).is_ok() {
+        if self
+            .shard
+            .signal(Arc::clone(self) as Arc<dyn ShardSignal>)
+            .is_ok()
+        {
             return true;
         }
         self.signalled.store(false, Ordering::Release);
@@ -181,6 +196,8 @@ impl ShardSignal for Shared {
 
 impl fmt::Debug for Sink {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Sink").field("key", &self.shared.key).finish_non_exhaustive()
+        f.debug_struct("Sink")
+            .field("key", &self.shared.key)
+            .finish_non_exhaustive()
     }
 }

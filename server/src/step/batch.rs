@@ -29,7 +29,11 @@ pub(super) enum RecordKind {
 
 impl Batch {
     pub(super) fn new(home: Arc<ArrayQueue<Box<Self>>>) -> Box<Self> {
-        Box::new(Self { bytes: Vec::new(), records: Vec::new(), home })
+        Box::new(Self {
+            bytes: Vec::new(),
+            records: Vec::new(),
+            home,
+        })
     }
 
     fn apply(&self, ctx: &ShardCtx) {

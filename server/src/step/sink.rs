@@ -26,7 +26,12 @@ impl StepSink {
         cell: Arc<StreamCell>,
         sink_bytes_max: usize,
     ) -> Self {
-        Self { shard, key, cell, sink_bytes_max }
+        Self {
+            shard,
+            key,
+            cell,
+            sink_bytes_max,
+        }
     }
 
     /// The caller asked to finish early, or dropped the stream. One load.
@@ -43,13 +48,17 @@ impl StepSink {
     /// [`StepWriter::end`](crate::StepWriter::end) (after everything pushed before it), or the
     /// stream is gone. What a handler awaits while an engine serves its stream. Cancel-safe.
     pub fn finished(&self) -> Finished {
-        Finished { cell: Arc::clone(&self.cell) }
+        Finished {
+            cell: Arc::clone(&self.cell),
+        }
     }
 }
 
 impl fmt::Debug for StepSink {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("StepSink").field("key", &self.key).finish_non_exhaustive()
+        f.debug_struct("StepSink")
+            .field("key", &self.key)
+            .finish_non_exhaustive()
     }
 }
 
@@ -69,6 +78,10 @@ impl Future for Finished {
             return Poll::Ready(());
         }
         self.cell.register_canceller(cx.waker());
-        if is_over() { Poll::Ready(()) } else { Poll::Pending }
+        if is_over() {
+            Poll::Ready(())
+        } else {
+            Poll::Pending
+        }
     }
 }

@@ -9,7 +9,7 @@ use ringmain_shard::{ShardHandle, ShardWork};
 use super::batch::{Batch, Record, RecordKind};
 use super::sink::StepSink;
 
-/// Arenas per shard that wait for reuse; a writer more than this far ahead allocates.
+/// Arenas per shard. A writer that is so many steps ahead of a shard fills its last one further.
 const ARENAS_MAX: usize = 64;
 
 /// What became of a pushed token.
@@ -33,7 +33,9 @@ pub enum Push {
 pub struct FlushReport {
     /// Batches handed to shards.
     pub handed_over: usize,
-    /// Batches that a full mailbox refused; they stay and go first with the next flush.
+    /// Batches that stay because the shard is behind: its mailbox is full or it has all the
+    /// arenas. They go first with the next flush, so an engine that falls idle flushes until
+    /// nothing is refused.
     pub refused: usize,
 }
 
@@ -54,6 +56,8 @@ struct Lane {
     current: Box<Batch>,
     refused: Option<Box<dyn ShardWork>>,
     home: Arc<ArrayQueue<Box<Batch>>>,
+    /// Arenas made so far.
+    arenas: usize,
 }
 
 impl StepWriter {
@@ -70,26 +74,38 @@ impl StepWriter {
         if sink.cell.is_closed() {
             return Push::Closed;
         }
-        let Ok(len) = u32::try_from(token.len()) else { return Push::Full };
+        let Ok(len) = u32::try_from(token.len()) else {
+            return Push::Full;
+        };
         if !sink.cell.try_enter_queue(token.len(), sink.sink_bytes_max) {
             return Push::Full;
         }
         let batch = &mut self.lane(sink).current;
         batch.bytes.extend_from_slice(token);
-        batch.records.push(Record { key: sink.key, kind: RecordKind::Token { len } });
-        if sink.cell.is_stopped() { Push::Stopped } else { Push::Queued }
+        batch.records.push(Record {
+            key: sink.key,
+            kind: RecordKind::Token { len },
+        });
+        if sink.cell.is_stopped() {
+            Push::Stopped
+        } else {
+            Push::Queued
+        }
     }
 
     /// Ends a stream after what was pushed for it; its handler's
     /// [`finished`](StepSink::finished) completes once the shard has it all.
     pub fn end(&mut self, sink: &StepSink) {
         let batch = &mut self.lane(sink).current;
-        batch.records.push(Record { key: sink.key, kind: RecordKind::End });
+        batch.records.push(Record {
+            key: sink.key,
+            kind: RecordKind::End,
+        });
     }
 
     /// Hands everything pushed since the last flush to the shards: one item per shard.
     ///
-    /// What a full mailbox refuses stays, in order, and is counted.
+    /// What a shard that is behind cannot take yet stays, in order, and is counted.
     pub fn flush(&mut self) -> FlushReport {
         let mut report = FlushReport::default();
         for lane in &mut self.lanes {
@@ -99,14 +115,17 @@ impl StepWriter {
         report
     }
 
-    /// Batches that a full mailbox refused so far.
+    /// Batches that a shard that was behind refused so far.
     pub const fn batches_refused(&self) -> u64 {
         self.batches_refused
     }
 
     fn lane(&mut self, sink: &StepSink) -> &mut Lane {
         let index = sink.shard.index();
-        let known = self.lanes.iter().position(|lane| lane.shard.index() == index);
+        let known = self
+            .lanes
+            .iter()
+            .position(|lane| lane.shard.index() == index);
         let at = known.unwrap_or_else(|| {
             self.lanes.push(Lane::new(sink.shard.clone()));
             self.lanes.len() - 1
@@ -118,7 +137,23 @@ impl StepWriter {
 impl Lane {
     fn new(shard: ShardHandle) -> Self {
         let home = Arc::new(ArrayQueue::new(ARENAS_MAX));
-        Self { shard, current: Batch::new(Arc::clone(&home)), refused: None, home }
+        let current = Batch::new(Arc::clone(&home));
+        Self {
+            shard,
+            current,
+            refused: None,
+            home,
+            arenas: 1,
+        }
+    }
+
+    /// An empty arena, unless the shard has them all.
+    fn fresh(&mut self) -> Option<Box<Batch>> {
+        self.home.pop().or_else(|| {
+            let may_make = self.arenas < ARENAS_MAX;
+            self.arenas += usize::from(may_make);
+            may_make.then(|| Batch::new(Arc::clone(&self.home)))
+        })
     }
 
     fn flush(&mut self, report: &mut FlushReport) {
@@ -136,7 +171,10 @@ impl Lane {
         if self.current.records.is_empty() {
             return;
         }
-        let fresh = self.home.pop().unwrap_or_else(|| Batch::new(Arc::clone(&self.home)));
+        let Some(fresh) = self.fresh() else {
+            report.refused += 1;
+            return;
+        };
         let full = std::mem::replace(&mut self.current, fresh);
         match self.shard.run(full) {
             Ok(()) => report.handed_over += 1,

@@ -134,6 +134,8 @@ struct Engine {
     free: Vec<usize>,
     due: BinaryHeap<Reverse<(Instant, usize)>>,
     scratch: String,
+    /// A shard could not take all of the last step.
+    behind: bool,
 }
 
 impl Engine {
@@ -146,6 +148,7 @@ impl Engine {
             free: Vec::new(),
             due: BinaryHeap::new(),
             scratch: String::new(),
+            behind: false,
         }
     }
 
@@ -154,7 +157,7 @@ impl Engine {
             match self.wait() {
                 Ok(job) => self.enter(job),
                 Err(RecvTimeoutError::Timeout) => {}
-                Err(RecvTimeoutError::Disconnected) if self.due.is_empty() => return,
+                Err(RecvTimeoutError::Disconnected) if self.due.is_empty() && !self.behind => return,
                 Err(RecvTimeoutError::Disconnected) => std::thread::sleep(STEP),
             }
             while let Ok(job) = self.incoming.try_recv() {
@@ -203,7 +206,7 @@ impl Engine {
                 }
             }
         }
-        self.writer.flush();
+        self.behind = self.writer.flush().refused > 0;
     }
 
     /// The next token of one stream; how long until the one after, or `None` at its end.

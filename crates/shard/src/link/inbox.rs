@@ -84,7 +84,9 @@ impl Inbox {
         let partial = self.partial.take().unwrap_or_else(|| {
             let len = message_len.map_or(piece.len(), |len| len as usize);
             if Self::needs_reservation(len) {
-                Partial::Own { buf: BytesMut::with_capacity(len) }
+                Partial::Own {
+                    buf: BytesMut::with_capacity(len),
+                }
             } else {
                 Partial::Shared { len: 0, credit: 0 }
             }
@@ -97,7 +99,10 @@ impl Inbox {
                 } else {
                     self.partial = Some(Partial::Own { buf });
                 }
-                Taken { message_end, release_now: credit }
+                Taken {
+                    message_end,
+                    release_now: credit,
+                }
             }
             Partial::Shared { len, credit: owed } => {
                 self.make_room(piece.len());
@@ -109,7 +114,10 @@ impl Inbox {
                 } else {
                     self.partial = Some(Partial::Shared { len, credit });
                 }
-                Taken { message_end, release_now: 0 }
+                Taken {
+                    message_end,
+                    release_now: 0,
+                }
             }
         }
     }
@@ -120,11 +128,17 @@ impl Inbox {
             Entry::Shared { len, credit } => {
                 let len = len as usize;
                 self.bytes -= len;
-                Some(Message { bytes: self.block.split_to(len).freeze(), credit })
+                Some(Message {
+                    bytes: self.block.split_to(len).freeze(),
+                    credit,
+                })
             }
             Entry::Own { buf } => {
                 self.bytes -= buf.len();
-                Some(Message { bytes: buf, credit: 0 })
+                Some(Message {
+                    bytes: buf,
+                    credit: 0,
+                })
             }
         }
     }
@@ -185,6 +199,7 @@ impl Inbox {
         if self.block_capacity < BLOCK_BYTES_MAX {
             self.block_capacity = (self.block_capacity * 2).max(BLOCK_BYTES_MIN);
         }
-        self.block.reserve(bytes.max(self.block_capacity.saturating_sub(unread)));
+        self.block
+            .reserve(bytes.max(self.block_capacity.saturating_sub(unread)));
     }
 }

@@ -14,8 +14,8 @@ use ringmain_codec::{
     SendError, Started, StreamHandle, Transmit, TrySend,
 };
 
-pub use self::flush::FlushReason;
 use self::flush::FlushClock;
+pub use self::flush::FlushReason;
 pub use self::inbox::{Inbox, Message, Taken};
 use self::out::OutBuffers;
 use crate::payload::Payload;
@@ -86,7 +86,9 @@ impl Link {
         loop {
             let buf = self.out.filling();
             let limit = buf.capacity();
-            let sent = self.connection.try_send(stream, message, &mut OutBuf::new(buf, limit))?;
+            let sent = self
+                .connection
+                .try_send(stream, message, &mut OutBuf::new(buf, limit))?;
             if sent != TrySend::NoRoom || !self.out.grow() {
                 return Ok(sent);
             }
@@ -247,7 +249,9 @@ impl Link {
         while self.connection.wants_transmit() {
             let buf = self.out.filling();
             let limit = buf.capacity();
-            let transmit = self.connection.poll_transmit(now, &mut OutBuf::new(buf, limit));
+            let transmit = self
+                .connection
+                .poll_transmit(now, &mut OutBuf::new(buf, limit));
             match transmit {
                 Transmit::Drained => break,
                 Transmit::MoreRoomNeeded => {

@@ -47,7 +47,10 @@ impl OutBuffers {
             return None;
         }
         self.in_flight = true;
-        Some(std::mem::replace(&mut self.filling, std::mem::take(&mut self.spare)))
+        Some(std::mem::replace(
+            &mut self.filling,
+            std::mem::take(&mut self.spare),
+        ))
     }
 
     /// Takes the buffer back that [`take`](Self::take) handed out.

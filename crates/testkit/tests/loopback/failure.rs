@@ -20,15 +20,20 @@ fn a_lost_worker_ends_its_streams_once_and_leaves_the_others() {
         let mut rig = two_workers(io, home).await;
         let mut streams = Vec::new();
         for _ in 0..200 {
-            let mut stream = rig.client.call(&Rig::endpoint(HANG), Call::new("")).await.unwrap();
+            let mut stream = rig
+                .client
+                .call(&Rig::endpoint(HANG), Call::new(""))
+                .await
+                .unwrap();
             assert_eq!(stream.next().await, Some(Ok(Bytes::from("first"))));
             streams.push(stream);
         }
         let lost = rig.workers.remove(0);
         let lost_id = lost.server.instance();
         drop(lost);
-        let (gone, kept): (Vec<_>, Vec<_>) =
-            streams.into_iter().partition(|stream| stream.instance() == lost_id);
+        let (gone, kept): (Vec<_>, Vec<_>) = streams
+            .into_iter()
+            .partition(|stream| stream.instance() == lost_id);
         assert_eq!((gone.len(), kept.len()), (100, 100), "round robin");
         for mut stream in gone {
             let error = stream.next().await.unwrap().unwrap_err();
@@ -59,11 +64,18 @@ fn a_refused_instance_is_passed_over() {
         rig.register(InstanceId::new(99).unwrap(), &address).await;
         rig.wait_for(ECHO, 2).await;
         for _ in 0..50 {
-            let mut stream = rig.client.call(&Rig::endpoint(ECHO), Call::new("x")).await.unwrap();
+            let mut stream = rig
+                .client
+                .call(&Rig::endpoint(ECHO), Call::new("x"))
+                .await
+                .unwrap();
             assert_eq!(drain(&mut stream).await.2, Status::Ok);
         }
         let dials = rig.counter(Counter::DialFailures);
-        assert!(dials < 10, "it is set aside, not tried each time: {dials} dials failed");
+        assert!(
+            dials < 10,
+            "it is set aside, not tried each time: {dials} dials failed"
+        );
     });
 }
 
@@ -73,12 +85,21 @@ fn a_draining_worker_finishes_what_runs_and_takes_nothing_new() {
         let rig = two_workers(io, home).await;
         let mut running = Vec::new();
         for _ in 0..20 {
-            running.push(rig.client.call(&Rig::endpoint(HANG), Call::new("")).await.unwrap());
+            running.push(
+                rig.client
+                    .call(&Rig::endpoint(HANG), Call::new(""))
+                    .await
+                    .unwrap(),
+            );
         }
         let draining = rig.workers[0].server.instance();
         rig.workers[0].server.start_drain();
         for _ in 0..50 {
-            let mut stream = rig.client.call(&Rig::endpoint(ECHO), Call::new("x")).await.unwrap();
+            let mut stream = rig
+                .client
+                .call(&Rig::endpoint(ECHO), Call::new("x"))
+                .await
+                .unwrap();
             assert_ne!(stream.instance(), draining);
             assert_eq!(drain(&mut stream).await.2, Status::Ok);
         }
@@ -86,7 +107,11 @@ fn a_draining_worker_finishes_what_runs_and_takes_nothing_new() {
         for mut stream in running {
             stream.stop();
             let (messages, _, status) = drain(&mut stream).await;
-            assert_eq!((messages, status), (2, Status::Cancelled), "it ended as it should");
+            assert_eq!(
+                (messages, status),
+                (2, Status::Cancelled),
+                "it ended as it should"
+            );
         }
         rig.workers[0].server.drained().await;
     });
@@ -100,9 +125,18 @@ fn an_address_that_changed_hands_is_a_stale_instance() {
         let mut rig = Rig::over(vec![], io, home, Default::default()).await;
         rig.register(InstanceId::new(8).unwrap(), &address).await;
         rig.wait_for(ECHO, 1).await;
-        let error = rig.client.call(&Rig::endpoint(ECHO), Call::new("x")).await.unwrap_err();
-        assert_eq!((error.status(), error.started()), (Status::StaleInstance, Started::No));
-        eventually("nothing ran", || worker.counter(Counter::StreamsStarted) == 0);
+        let error = rig
+            .client
+            .call(&Rig::endpoint(ECHO), Call::new("x"))
+            .await
+            .unwrap_err();
+        assert_eq!(
+            (error.status(), error.started()),
+            (Status::StaleInstance, Started::No)
+        );
+        eventually("nothing ran", || {
+            worker.counter(Counter::StreamsStarted) == 0
+        });
     });
 }
 
@@ -110,9 +144,15 @@ fn an_address_that_changed_hands_is_a_stale_instance() {
 fn an_endpoint_that_nobody_serves_is_a_fast_typed_error() {
     everywhere(|io, home| async move {
         let rig = Rig::start(io, home).await;
-        let error =
-            rig.client.call(&Rig::endpoint("no.such.thing"), Call::new("")).await.unwrap_err();
-        assert!(matches!(error, ringmain_client::CallError::NoInstances { .. }), "{error:?}");
+        let error = rig
+            .client
+            .call(&Rig::endpoint("no.such.thing"), Call::new(""))
+            .await
+            .unwrap_err();
+        assert!(
+            matches!(error, ringmain_client::CallError::NoInstances { .. }),
+            "{error:?}"
+        );
         assert_eq!(error.started(), Started::No);
     });
 }

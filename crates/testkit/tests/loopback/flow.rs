@@ -18,11 +18,21 @@ async fn rig_with_short_keepalive(
     home: ringmain_testkit::HomeKind,
 ) -> Rig {
     let server = ServerConfig {
-        keepalive: Keepalive { active: ACTIVE, misses_max: 15, ..Keepalive::default() },
+        keepalive: Keepalive {
+            active: ACTIVE,
+            misses_max: 15,
+            ..Keepalive::default()
+        },
         ..ServerConfig::default()
     };
-    let worker = WorkerConfig { server, ..WorkerConfig::new(io) };
-    let client = ClientConfig { keepalive_active: ACTIVE, ..ClientConfig::default() };
+    let worker = WorkerConfig {
+        server,
+        ..WorkerConfig::new(io)
+    };
+    let client = ClientConfig {
+        keepalive_active: ACTIVE,
+        ..ClientConfig::default()
+    };
     Rig::with(vec![worker], home, client).await
 }
 

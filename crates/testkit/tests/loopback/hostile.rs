@@ -19,7 +19,10 @@ fn beside_a_good_peer(hostile: impl Fn(&Worker)) {
         good.until(|seen| matches!(seen, Seen::Data(..)));
         hostile(&worker);
         let echoed = good.open(ECHO, b"still here").unwrap();
-        assert_eq!(good.answer(echoed), (b"still here".to_vec(), Status::Ok, Started::Yes));
+        assert_eq!(
+            good.answer(echoed),
+            (b"still here".to_vec(), Status::Ok, Started::Yes)
+        );
         good.connection.stop(open);
         good.flush();
         assert_eq!(good.answer(open).1, Status::Cancelled, "{io:?}");
@@ -29,21 +32,30 @@ fn beside_a_good_peer(hostile: impl Fn(&Worker)) {
 }
 
 fn dial(worker: &Worker) -> TcpStream {
-    let Address::Ip(address) = &worker.address else { panic!("TCP") };
+    let Address::Ip(address) = &worker.address else {
+        panic!("TCP")
+    };
     TcpStream::connect(address).unwrap()
 }
 
 #[test]
 fn other_protocols_are_turned_away() {
     let tls_hello = b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03abcdefghijklmnop";
-    let inputs: [&[u8]; 5] =
-        [tls_hello, b"GET / HTTP/1.1\r\nHost: x\r\n\r\n", &[0; 64], &[0xff; 4096], b"PRI * HTTP/2.0"];
+    let inputs: [&[u8]; 5] = [
+        tls_hello,
+        b"GET / HTTP/1.1\r\nHost: x\r\n\r\n",
+        &[0; 64],
+        &[0xff; 4096],
+        b"PRI * HTTP/2.0",
+    ];
     beside_a_good_peer(|worker| {
         for (count, input) in (1u64..).zip(inputs) {
             let mut peer = RawPeer::connect(&worker.address);
             peer.write(input).unwrap();
             peer.until_closed();
-            eventually("it is counted", || worker.counter(Counter::ProtocolErrors) == count);
+            eventually("it is counted", || {
+                worker.counter(Counter::ProtocolErrors) == count
+            });
         }
     });
 }
@@ -77,7 +89,10 @@ fn frames_byte_by_byte_are_the_same_frames() {
         }
         peer.until(|seen| *seen == Seen::Ready);
         let stream = peer.open(ECHO, b"whole").unwrap();
-        assert_eq!(peer.answer(stream), (b"whole".to_vec(), Status::Ok, Started::Yes));
+        assert_eq!(
+            peer.answer(stream),
+            (b"whole".to_vec(), Status::Ok, Started::Yes)
+        );
     }
 }
 
@@ -88,7 +103,9 @@ fn random_bytes_after_a_good_handshake_close_the_link() {
         for _ in 0..50 {
             let mut peer = RawPeer::ready(&worker.address);
             let noise: Vec<u8> = std::iter::repeat_with(|| {
-                state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+                state = state
+                    .wrapping_mul(6_364_136_223_846_793_005)
+                    .wrapping_add(1);
                 (state >> 33) as u8
             })
             .take(4096)
@@ -118,7 +135,10 @@ fn a_panicking_handler_ends_its_stream_and_nothing_else() {
     beside_a_good_peer(|worker| {
         let mut peer = RawPeer::ready(&worker.address);
         let stream = peer.open(PANIC, b"").unwrap();
-        assert_eq!(peer.answer(stream), (vec![], Status::HandlerPanicked, Started::Yes));
+        assert_eq!(
+            peer.answer(stream),
+            (vec![], Status::HandlerPanicked, Started::Yes)
+        );
         assert_eq!(worker.counter(Counter::HandlerPanics), 1);
     });
 }
@@ -150,7 +170,9 @@ fn a_peer_that_never_reads_holds_only_its_own_credit() {
         for _ in 0..100 {
             peer.open(COUNT, b"100000 1000").unwrap();
         }
-        eventually("every handler waits for credit", || worker.server.running() == 101);
+        eventually("every handler waits for credit", || {
+            worker.server.running() == 101
+        });
         drop(peer);
         eventually("its handlers are dropped", || worker.server.running() == 1);
     });

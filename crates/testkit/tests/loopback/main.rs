@@ -1,4 +1,9 @@
 //! The plane over real sockets, on both drivers and in both homes, one module per hazard.
+#![allow(
+    clippy::unwrap_used,
+    clippy::print_stderr,
+    reason = "helpers of tests, as tests do"
+)]
 
 mod cancel;
 mod failure;

@@ -11,14 +11,19 @@ use crate::{drain, everywhere};
 const MESSAGE_BYTES_MAX: usize = 64 << 20;
 
 fn pattern(len: usize, seed: u8) -> Bytes {
-    (0..len).map(|i| (i as u8).wrapping_mul(31).wrapping_add(seed)).collect::<Vec<_>>().into()
+    (0..len)
+        .map(|i| (i as u8).wrapping_mul(31).wrapping_add(seed))
+        .collect::<Vec<_>>()
+        .into()
 }
 
 #[test]
 fn every_size_comes_back_as_it_went() {
     everywhere(|io, home| async move {
         let rig = Rig::start(io, home).await;
-        let sizes = [0, 1, 2, 127, 2047, 2048, 8192, 8193, 16_376, 16_377, 40_000, 300_000];
+        let sizes = [
+            0, 1, 2, 127, 2047, 2048, 8192, 8193, 16_376, 16_377, 40_000, 300_000,
+        ];
         for (seed, size) in (0u8..).zip(sizes) {
             let sent = pattern(size, seed);
             let call = Call::new(sent.clone());
@@ -33,7 +38,11 @@ fn every_size_comes_back_as_it_went() {
 fn the_largest_message_passes_and_one_byte_more_does_not() {
     everywhere(|io, home| async move {
         let rig = Rig::start(io, home).await;
-        let mut held = rig.client.call(&Rig::endpoint(ECHO), Call::new("held")).await.unwrap();
+        let mut held = rig
+            .client
+            .call(&Rig::endpoint(ECHO), Call::new("held"))
+            .await
+            .unwrap();
         assert_eq!(held.next().await, Some(Ok(Bytes::from("held"))));
 
         let largest = Bytes::from(vec![7; MESSAGE_BYTES_MAX]);
@@ -45,7 +54,11 @@ fn the_largest_message_passes_and_one_byte_more_does_not() {
 
         // Ours is refused here, the worker's there: the same status at both ends.
         let over = Call::new(vec![7; MESSAGE_BYTES_MAX + 1]);
-        let refused = rig.client.call(&Rig::endpoint(ECHO), over).await.unwrap_err();
+        let refused = rig
+            .client
+            .call(&Rig::endpoint(ECHO), over)
+            .await
+            .unwrap_err();
         assert_eq!(refused.status(), Status::TooLarge);
         let call = Call::new(format!("1 {}", MESSAGE_BYTES_MAX + 1));
         let status = match rig.client.call(&Rig::endpoint(COUNT), call).await {
@@ -55,9 +68,17 @@ fn the_largest_message_passes_and_one_byte_more_does_not() {
         assert_eq!(status, Status::TooLarge);
 
         // The connection lives on.
-        let mut stream = rig.client.call(&Rig::endpoint(ECHO), Call::new("after")).await.unwrap();
+        let mut stream = rig
+            .client
+            .call(&Rig::endpoint(ECHO), Call::new("after"))
+            .await
+            .unwrap();
         assert_eq!(stream.next().await, Some(Ok(Bytes::from("after"))));
-        assert_eq!(rig.workers[0].links_by_shard(), [1], "on the one link there was");
+        assert_eq!(
+            rig.workers[0].links_by_shard(),
+            [1],
+            "on the one link there was"
+        );
     });
 }
 
@@ -69,8 +90,14 @@ fn both_ways_at_once(streams: u8, bytes: usize) {
             send_buffer_bytes: Some(16 << 10),
             ..SocketOptions::default()
         };
-        let worker = WorkerConfig { socket: socket.clone(), ..WorkerConfig::new(io) };
-        let client = ClientConfig { socket, ..ClientConfig::default() };
+        let worker = WorkerConfig {
+            socket: socket.clone(),
+            ..WorkerConfig::new(io)
+        };
+        let client = ClientConfig {
+            socket,
+            ..ClientConfig::default()
+        };
         let rig = Rig::with(vec![worker], home, client).await;
         let calls = (0..streams).map(|seed| {
             let client = rig.client.clone();
@@ -106,8 +133,11 @@ fn streamed_input_arrives_whole_and_in_order() {
     everywhere(|io, home| async move {
         let rig = Rig::start(io, home).await;
         let call = Call::new("0123456789");
-        let (mut sink, mut stream) =
-            rig.client.call_streaming(&Rig::endpoint(TAKE), call).await.unwrap();
+        let (mut sink, mut stream) = rig
+            .client
+            .call_streaming(&Rig::endpoint(TAKE), call)
+            .await
+            .unwrap();
         for _ in 0..1000 {
             sink.send(Bytes::from_static(&[b'x'; 500])).await.unwrap();
         }

@@ -42,7 +42,12 @@ fn one_step_is_one_send_per_link() {
         serve_stepped(&rig, engine);
         let mut streams = Vec::new();
         for _ in 0..STREAMS {
-            streams.push(rig.client.call(&Rig::endpoint(STEPPED), Call::new("")).await.unwrap());
+            streams.push(
+                rig.client
+                    .call(&Rig::endpoint(STEPPED), Call::new(""))
+                    .await
+                    .unwrap(),
+            );
         }
         let sinks: Vec<_> = sinks.iter().take(STREAMS).collect();
         let worker = &rig.workers[0];
@@ -56,10 +61,15 @@ fn one_step_is_one_send_per_link() {
                 assert_eq!(writer.push(sink, b"token of this step"), Push::Queued);
             }
             assert_eq!(writer.flush().refused, 0);
-            eventually("the step is on its way", || tokens() == step * STREAMS as u64);
+            eventually("the step is on its way", || {
+                tokens() == step * STREAMS as u64
+            });
         }
         let sent = sends() - before;
-        assert!(sent <= STEPS + STEPS / 4, "{sent} sends for {STEPS} steps on one link");
+        assert!(
+            sent <= STEPS + STEPS / 4,
+            "{sent} sends for {STEPS} steps on one link"
+        );
         for sink in &sinks {
             writer.end(sink);
         }
@@ -76,7 +86,11 @@ fn a_writer_hears_of_full_stopped_and_killed_streams() {
         let rig = Rig::start(io, home).await;
         let (engine, sinks) = channel();
         serve_stepped(&rig, engine);
-        let mut stream = rig.client.call(&Rig::endpoint(STEPPED), Call::new("")).await.unwrap();
+        let mut stream = rig
+            .client
+            .call(&Rig::endpoint(STEPPED), Call::new(""))
+            .await
+            .unwrap();
         let sink = sinks.recv().unwrap();
         let mut writer = StepWriter::new();
         // Nobody reads: credit runs out, then the sink fills.
@@ -92,15 +106,23 @@ fn a_writer_hears_of_full_stopped_and_killed_streams() {
         for _ in 0..pushed {
             assert_eq!(stream.next().await.unwrap().unwrap().len(), 1000);
         }
-        eventually("room comes back", || writer.push(&sink, b"last") == Push::Stopped);
+        eventually("room comes back", || {
+            writer.push(&sink, b"last") == Push::Stopped
+        });
         writer.flush();
         assert_eq!(stream.next().await.unwrap().unwrap(), "last");
         stream.kill();
-        eventually("the kill arrives", || writer.push(&sink, b"late") == Push::Killed);
+        eventually("the kill arrives", || {
+            writer.push(&sink, b"late") == Push::Killed
+        });
         eventually("its handler is gone", || rig.in_flight() == 0);
 
         // A sink of a stream that is gone never reaches the next one in its place.
-        let mut next = rig.client.call(&Rig::endpoint(STEPPED), Call::new("")).await.unwrap();
+        let mut next = rig
+            .client
+            .call(&Rig::endpoint(STEPPED), Call::new(""))
+            .await
+            .unwrap();
         let fresh = sinks.recv().unwrap();
         assert_eq!(writer.push(&sink, b"foreign"), Push::Killed);
         assert_eq!(writer.push(&fresh, b"own"), Push::Queued);

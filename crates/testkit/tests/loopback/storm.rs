@@ -14,7 +14,11 @@ fn ten_thousand_streams_a_fifth_of_them_cancelled_leave_nothing_behind() {
     everywhere(|io, home| async move {
         let rig = Rig::start(io, home).await;
         // One call opens the link, which stays.
-        let mut first = rig.client.call(&Rig::endpoint(COUNT), Call::new("1 8")).await.unwrap();
+        let mut first = rig
+            .client
+            .call(&Rig::endpoint(COUNT), Call::new("1 8"))
+            .await
+            .unwrap();
         assert_eq!(drain(&mut first).await.2, Status::Ok);
         let descriptors = open_descriptors();
 
@@ -55,11 +59,19 @@ fn ten_thousand_streams_a_fifth_of_them_cancelled_leave_nothing_behind() {
         assert_eq!(worker.gauge(Gauge::ReassemblyBytes), 0);
         assert_eq!(worker.links_by_shard(), [1], "one link, the one there was");
         assert_eq!(open_descriptors(), descriptors);
-        let ended = [Counter::StreamsOk, Counter::StreamsCancelled, Counter::StreamsFailed]
-            .map(|counter| worker.counter(counter));
+        let ended = [
+            Counter::StreamsOk,
+            Counter::StreamsCancelled,
+            Counter::StreamsFailed,
+        ]
+        .map(|counter| worker.counter(counter));
         assert_eq!(ended[2], 0, "nothing failed");
         let started = worker.counter(Counter::StreamsStarted);
-        assert_eq!(started, ended.iter().sum::<u64>(), "each that started ended once");
+        assert_eq!(
+            started,
+            ended.iter().sum::<u64>(),
+            "each that started ended once"
+        );
 
         // Credit is back too: as much again flows.
         let call = Call::new("2000 1000");
