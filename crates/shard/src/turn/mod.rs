@@ -1,0 +1,236 @@
+//! One shard's loop: reap, dispatch, run, flush, wait.
+
+mod close;
+mod dispatch;
+mod flush;
+mod open;
+mod timers;
+
+use std::io;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use ringmain_reactor::exec::{Executor, ExecutorStats};
+use ringmain_reactor::mailbox::Receiver;
+use ringmain_reactor::{ListenerId, Reactor, SocketId, SocketOptions};
+use ringmain_telemetry::{Counter, Gauge};
+
+use crate::clock::Clock;
+use crate::ctx::{Command, ShardCtx};
+use crate::key::LinkKey;
+use crate::message::ShardMessage;
+use crate::roles::{LinkAcceptor, LinkDown};
+
+/// Tasks polled in one turn at most; the rest waits for the next.
+const TASKS_PER_TURN_MAX: usize = 1024;
+/// Mailbox items taken in one turn at most.
+const MAIL_PER_TURN_MAX: usize = 1024;
+/// A turn that takes longer than this is counted: the thread was held up.
+const TURN_THRESHOLD: Duration = Duration::from_millis(10);
+
+/// Whether the loop should go on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Turn {
+    /// Call [`Shard::turn`] again.
+    Continue,
+    /// The shard was asked to stop and everything of it has ended.
+    Stopped,
+}
+
+/// One reactor, one executor, and the links that live on them.
+///
+/// Invariant: everything of a shard is touched by one thread; other threads reach it by its
+/// mailbox alone.
+pub struct Shard<R: Reactor> {
+    reactor: R,
+    ctx: ShardCtx,
+    exec: Executor,
+    mailbox: Receiver<ShardMessage>,
+    by_socket: Vec<Option<(SocketId, LinkKey)>>,
+    listeners: Vec<(ListenerId, Arc<dyn LinkAcceptor>, SocketOptions)>,
+    dirty: Vec<LinkKey>,
+    socket_options: SocketOptions,
+    stop_at: Option<Instant>,
+    ended: Option<Instant>,
+    clock: Clock,
+}
+
+impl<R: Reactor> Shard<R> {
+    pub(crate) fn new(
+        reactor: R,
+        ctx: ShardCtx,
+        exec: Executor,
+        mailbox: Receiver<ShardMessage>,
+        socket_options: SocketOptions,
+    ) -> Self {
+        Self {
+            reactor,
+            ctx,
+            exec,
+            mailbox,
+            by_socket: Vec::new(),
+            listeners: Vec::new(),
+            dirty: Vec::new(),
+            socket_options,
+            stop_at: None,
+            ended: None,
+            clock: Clock::default(),
+        }
+    }
+
+    /// Shows the time of each turn on `clock`.
+    pub(crate) fn with_clock(mut self, clock: Clock) -> Self {
+        self.clock = clock;
+        self
+    }
+
+    /// The context that this shard's roles and tasks use.
+    pub const fn ctx(&self) -> &ShardCtx {
+        &self.ctx
+    }
+
+    /// The driver, to look at its counters.
+    pub const fn reactor(&self) -> &R {
+        &self.reactor
+    }
+
+    /// Counters of the shard's tasks.
+    pub fn tasks(&self) -> ExecutorStats {
+        self.exec.stats()
+    }
+
+    /// Until when the next [`turn`](Self::turn) would wait: a time that has come if there is work,
+    /// `None` if only an event or a message brings some. For whoever moves a virtual time.
+    pub fn next_wait(&mut self) -> Option<Instant> {
+        self.wait_until()
+    }
+
+    /// One turn; waits inside when there is nothing to do.
+    ///
+    /// # Errors
+    ///
+    /// Only when the driver itself cannot go on.
+    pub fn turn(&mut self) -> io::Result<Turn> {
+        let until = self.wait_until();
+        let until = self.spin_or_park(until);
+        self.reactor.turn(until)?;
+        self.mailbox.unpark();
+        let now = self.reactor.now();
+        self.watch_turn_time(now);
+        self.ctx.set_now(now);
+        self.clock.set(now);
+        self.ctx.count(Counter::Turns, 1);
+
+        while let Some(event) = self.reactor.next_event() {
+            self.dispatch(event);
+        }
+        self.expire_timers();
+        self.take_mail();
+        self.exec.run(TASKS_PER_TURN_MAX);
+        self.run_commands();
+        self.flush();
+        if self.is_stopped() {
+            self.ctx.forget_extensions();
+            return Ok(Turn::Stopped);
+        }
+        Ok(Turn::Continue)
+    }
+
+    /// Turns until the shard is stopped.
+    ///
+    /// # Errors
+    ///
+    /// See [`turn`](Self::turn).
+    pub fn run(mut self) -> io::Result<()> {
+        while self.turn()? == Turn::Continue {}
+        Ok(())
+    }
+
+    fn wait_until(&mut self) -> Option<Instant> {
+        let now = self.ctx.now();
+        self.ended = None;
+        if !self.exec.is_idle() || self.ctx.has_dirty() || self.mailbox.has_work() {
+            self.ended = Some(now);
+            return Some(now);
+        }
+        let timer = self.ctx.timers().borrow().next_deadline();
+        match (timer, self.stop_at) {
+            (Some(timer), Some(stop)) => Some(timer.min(stop)),
+            (timer, stop) => timer.or(stop),
+        }
+    }
+
+    /// Spins as far as the idle policy goes; then raises the sleeping flag and looks once more at
+    /// everything that rings its bell.
+    fn spin_or_park(&mut self, until: Option<Instant>) -> Option<Instant> {
+        let now = self.ctx.now();
+        if until.is_some_and(|until| until <= now) {
+            return until;
+        }
+        let (mailbox, exec) = (&self.mailbox, &self.exec);
+        let has_mail = || mailbox.has_work() || !exec.is_idle();
+        if self.reactor.spin(until, &has_mail)
+            || !self.mailbox.prepare_park()
+            || !self.exec.prepare_park()
+        {
+            return Some(now);
+        }
+        until
+    }
+
+    /// Counts turns during which the thread did not come back for long. Only back-to-back turns
+    /// tell: a wait is no delay.
+    fn watch_turn_time(&self, now: Instant) {
+        if let Some(ended) = self.ended {
+            let took = now.saturating_duration_since(ended);
+            if took > TURN_THRESHOLD {
+                self.ctx.count(Counter::TurnOverThreshold, 1);
+                let us = u64::try_from(took.as_micros()).unwrap_or(u64::MAX);
+                self.ctx.cells().gauge_max(Gauge::TurnUsMax, us);
+            }
+        }
+    }
+
+    fn take_mail(&mut self) {
+        for _ in 0..MAIL_PER_TURN_MAX {
+            let Some(message) = self.mailbox.try_recv() else {
+                return;
+            };
+            match message {
+                ShardMessage::Adopt { fd, peer, acceptor } => {
+                    self.adopt(fd, peer.as_ref(), &acceptor);
+                }
+                ShardMessage::Listen(request) => self.listen(*request),
+                ShardMessage::Unlisten => self.unlisten(),
+                ShardMessage::Work(work) => work.run(&self.ctx),
+                ShardMessage::Signal(signal) => signal.signalled(&self.ctx),
+                ShardMessage::Stop { within } => self.stop(within),
+            }
+        }
+    }
+
+    fn run_commands(&mut self) {
+        while let Some(command) = self.ctx.next_command() {
+            match command {
+                Command::Dial { key, address } => self.dial(key, &address),
+                Command::Close { key } => {
+                    if let Some(entry) = self.entry(key) {
+                        let mut entry = entry.borrow_mut();
+                        entry.close_when_flushed = Some(LinkDown::Local);
+                        if !entry.dirty {
+                            entry.dirty = true;
+                            self.ctx.mark_dirty(key);
+                        }
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// Handlers and links may hold the context, which holds them: the circle is cut here.
+impl<R: Reactor> Drop for Shard<R> {
+    fn drop(&mut self) {
+        self.ctx.forget_extensions();
+    }
+}
