@@ -48,7 +48,9 @@ impl fmt::Display for Started {
 }
 
 macro_rules! registry {
-    ($($code:literal $variant:ident $name:literal $blame:ident $retry_safe:literal $doc:literal;)*) => {
+    ($(
+        $code:literal $variant:ident $name:literal $blame:ident $retry_safe:literal $doc:literal;
+    )*) => {
         /// How a stream or a connection ended. A code that this version does not know is kept
         /// as `Unknown`, so that it can be passed on.
         #[derive(Copy, Clone, Debug, PartialEq, Eq, Hash)]

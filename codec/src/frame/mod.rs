@@ -82,7 +82,8 @@ impl<'a> Frame<'a> {
     /// Reads the frame at the front of `bytes`, accepting any fragment size.
     ///
     /// # Errors
-    /// The rule that the frame breaks. What its header alone shows is told before its body is there.
+    /// The rule that the frame breaks. What its header alone shows is told before its body is
+    /// there.
     pub fn split_first(bytes: &'a [u8]) -> Result<Split<'a>, FrameError> {
         let Some((header, rest)) = Header::split_first(bytes) else {
             return Ok(Split::Incomplete {

@@ -80,7 +80,7 @@ pub(crate) struct PaceArgs {
 /// Arguments of `serve`.
 #[derive(Clone, Debug, Args)]
 pub(crate) struct ServeArgs {
-    /// Where to listen: HOST:PORT, [IPV6]:PORT or unix:PATH; port 0 takes a free one. May be
+    /// Where to listen: `HOST:PORT`, `[IPV6]:PORT` or `unix:PATH`; port 0 takes a free one. May be
     /// given several times.
     #[arg(long, value_name = "ADDR", required = true)]
     pub(crate) listen: Vec<Address>,

@@ -96,8 +96,8 @@ pub trait Reactor {
     ///
     /// Returns whether something is there: an event, `has_mail`, or `until` has passed. False means
     /// that waiting is right: set the sleeping flag, check the mailbox once more, and call
-    /// [`turn`](Self::turn). It makes no system call; a policy of `Spin` returns true at the end of a
-    /// slice, so that the caller turns without waiting. Without this call a driver never spins.
+    /// [`turn`](Self::turn). It makes no system call; a policy of `Spin` returns true at the end of
+    /// a slice, so that the caller turns without waiting. Without this call a driver never spins.
     fn spin(&mut self, until: Option<Instant>, has_mail: &dyn Fn() -> bool) -> bool {
         let _ = until;
         has_mail()

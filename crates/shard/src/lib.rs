@@ -6,9 +6,10 @@
 //!                               +-- ShardCtx: links, timers, tasks, counters for roles and tasks
 //! ```
 //!
-//! [`ShardSet`] starts the threads, or makes shards that the caller turns. A role plugs in as a [`LinkAcceptor`] for accepted links or
-//! through [`ShardCtx::dial`] for dialed ones; both get a [`LinkRole`] per [`Link`]. The link is a
-//! value machine without I/O, so a client may also run it inside another runtime.
+//! [`ShardSet`] starts the threads, or makes shards that the caller turns. A role plugs in as a
+//! [`LinkAcceptor`] for accepted links or through [`ShardCtx::dial`] for dialed ones; both get a
+//! [`LinkRole`] per [`Link`]. The link is a value machine without I/O, so a client may also run it
+//! inside another runtime.
 //!
 //! This crate chooses no instance, retries nothing, and reads no configuration.
 

@@ -1,37 +1,31 @@
 //! The server's side of one link.
 
+mod ends;
+mod input;
 mod open;
 mod stream;
 
 use std::any::Any;
 use std::rc::Rc;
-use std::task::{Context, Poll};
 
 use bytes::Bytes;
-use ringmain_codec::{ConnectionError, EndParams, Event, Metadata, Status, StreamHandle};
-use ringmain_shard::{Inbox, Link, LinkDown, LinkKey, LinkRole, Message, ShardCtx};
-use ringmain_telemetry::{Counter, Gauge};
+use ringmain_codec::{ConnectionError, EndParams, Event, Status, StreamHandle};
+use ringmain_shard::{Link, LinkDown, LinkKey, LinkRole, ShardCtx};
+use ringmain_telemetry::Gauge;
 
+pub(crate) use self::ends::Outcome;
+use self::ends::ended_counter;
+use self::input::{Input, Piece};
 use self::stream::{Phase, ServerStream};
 use crate::config::OnDisconnect;
-use crate::error::{HandlerError, SinkError};
+use crate::error::SinkError;
 use crate::shard_state::ServerShard;
 use crate::sink::{StreamKey, deliver};
-
-/// Why a message over the reassembly budget is refused.
-const NO_ROOM: &str = "no room to put the message together";
 
 /// Requests of one accepted link, by the slot of their stream.
 pub(crate) struct ServerLink {
     shard: Rc<ServerShard>,
     streams: Vec<Option<ServerStream>>,
-}
-
-/// How a handler ended.
-pub(crate) enum Outcome {
-    Done,
-    Failed(HandlerError),
-    Panicked,
 }
 
 impl ServerLink {
@@ -87,19 +81,30 @@ impl ServerLink {
         }
     }
 
-    /// One token of an engine step; whether it was taken.
-    pub(crate) fn push(&mut self, link: &mut Link, stream: StreamHandle, token: &[u8]) -> bool {
-        // A stream that is gone took its cell's count with it.
+    /// One message from a producer off the shard, which entered it in the stream's cell.
+    pub(crate) fn push(
+        &mut self,
+        ctx: &ShardCtx,
+        link: &mut Link,
+        stream: StreamHandle,
+        message: &[u8],
+    ) -> Pushed {
         let Some(found) = self.find(stream) else {
-            return false;
+            return Pushed::Gone;
         };
-        match deliver(link, stream, &found.cell, token) {
-            Ok(()) => true,
+        match deliver(link, stream, &found.cell, message) {
+            Ok(()) => Pushed::Taken,
             Err(SinkError::TooLarge) => {
-                found.cell.set_closed();
-                false
+                // The producer has gone on, so only the stream's end can say it.
+                let text = "a message is longer than the caller takes";
+                let end = EndParams {
+                    message: text,
+                    ..EndParams::new(Status::TooLarge)
+                };
+                self.abort(ctx, link, stream, end);
+                Pushed::Refused
             }
-            Err(_) => false,
+            Err(_) => Pushed::Refused,
         }
     }
 
@@ -109,233 +114,17 @@ impl ServerLink {
             found.cell.set_closed();
         }
     }
-
-    /// The next whole message of a local handler's input.
-    pub(crate) fn poll_input(
-        &mut self,
-        link: &mut Link,
-        stream: StreamHandle,
-        cx: &Context<'_>,
-    ) -> Poll<Option<Bytes>> {
-        let Some(found) = self.find(stream) else {
-            return Poll::Ready(None);
-        };
-        if let Some(Message { bytes, mut credit }) = found.inbox.pop() {
-            if found.inbox.ready() == 0 {
-                credit += std::mem::take(&mut found.held);
-            }
-            link.release(stream, credit);
-            return Poll::Ready(Some(bytes));
-        }
-        if found.input_ended {
-            return Poll::Ready(None);
-        }
-        found.input_waker = Some(cx.waker().clone());
-        Poll::Pending
-    }
-
-    /// Sends the terminal of a handler that has ended, behind what it sent.
-    pub(crate) fn handler_ended(
-        &mut self,
-        ctx: &ShardCtx,
-        link: &mut Link,
-        stream: StreamHandle,
-        outcome: &Outcome,
-    ) {
-        let Some(taken) = self.take(ctx, stream) else {
-            return;
-        };
-        let stopped = taken.cell.is_stopped();
-        taken.cell.set_closed();
-        let (status, message) = match outcome {
-            Outcome::Done if stopped => (Status::Cancelled, ""),
-            Outcome::Done => (Status::Ok, ""),
-            Outcome::Failed(error) => (error.status, error.message.as_str()),
-            Outcome::Panicked => (Status::HandlerPanicked, "the handler panicked"),
-        };
-        ctx.count(ended_counter(status), 1);
-        if matches!(outcome, Outcome::Panicked) {
-            ctx.count(Counter::HandlerPanics, 1);
-        }
-        let mut buf = Vec::new();
-        let pairs = taken.trailers.iter().map(|(key, value)| (key, value));
-        let trailers = Metadata::encode_pairs(pairs, &mut buf).unwrap_or_else(|rule| {
-            tracing::warn!(%rule, "stream.trailers_dropped");
-            Metadata::default()
-        });
-        link.end(
-            stream,
-            EndParams {
-                message,
-                trailers,
-                ..EndParams::new(status)
-            },
-        );
-    }
-
-    /// Ends a stream without its handler: kill, deadline, rejection.
-    fn abort(&mut self, ctx: &ShardCtx, link: &mut Link, stream: StreamHandle, end: EndParams<'_>) {
-        let Some(taken) = self.take(ctx, stream) else {
-            return;
-        };
-        let started = matches!(taken.phase, Phase::Running { .. });
-        if started {
-            ctx.count(ended_counter(end.status), 1);
-        } else if let Some(counter) = rejected_counter(end.status) {
-            ctx.count(counter, 1);
-        }
-        taken.cell.set_killed();
-        taken.cell.set_closed();
-        link.end(
-            stream,
-            EndParams {
-                discard_queued: true,
-                ..end
-            },
-        );
-    }
-
-    fn on_event(&mut self, ctx: &ShardCtx, key: LinkKey, link: &mut Link, event: Input) {
-        match event {
-            Input::Whole(stream) => self.first_message(ctx, key, link, stream),
-            Input::Ended(stream) => {
-                if let Some(found) = self.find(stream) {
-                    found.input_ended = true;
-                    found.wake_input();
-                    self.first_message(ctx, key, link, stream);
-                }
-            }
-            Input::Stop(stream) => {
-                if let Some(found) = self.find(stream) {
-                    found.cell.set_stopped();
-                    if !matches!(found.phase, Phase::Running { .. }) {
-                        self.abort(ctx, link, stream, EndParams::new(Status::Cancelled));
-                    }
-                }
-            }
-            Input::NoRoom(stream) => {
-                let end = EndParams {
-                    message: NO_ROOM,
-                    limit: Some("reassembly_bytes_max"),
-                    retry_after: Some(self.shard.config().retry_after),
-                    ..EndParams::new(Status::Overloaded)
-                };
-                self.abort(ctx, link, stream, end);
-            }
-            Input::Kill(stream) => {
-                self.abort(ctx, link, stream, EndParams::new(Status::Killed));
-            }
-            Input::Refused(stream, status) => {
-                // The codec has told the peer; only this side's state is left.
-                if let Some(taken) = self.take(ctx, stream) {
-                    taken.cell.set_killed();
-                    ctx.count(ended_counter(status), 1);
-                }
-            }
-        }
-    }
-
-    /// Takes a piece in; what is left to do once the piece's borrow of the link has ended.
-    fn on_data(&mut self, ctx: &ShardCtx, stream: StreamHandle, piece: Piece<'_>) -> DataTaken {
-        let shard = Rc::clone(&self.shard);
-        let Some(found) = self.find(stream) else {
-            return DataTaken {
-                release: piece.credit,
-                next: None,
-            };
-        };
-        if piece.offset == 0 && !reserve(&shard, ctx, found, piece.len) {
-            return DataTaken {
-                release: 0,
-                next: Some(Input::NoRoom(stream)),
-            };
-        }
-        // Asked before the piece can make the message whole: the message itself is not behind.
-        let long = found.reserved_bytes > 0;
-        let kept = long && found.hold(piece.credit);
-        let taken = found
-            .inbox
-            .push(piece.bytes, piece.len, piece.message_end, piece.credit);
-        if taken.message_end {
-            let reserved = std::mem::take(&mut found.reserved_bytes);
-            shard.unreserve(ctx, reserved);
-        }
-        if taken.message_end {
-            ctx.count(Counter::TokensReceived, 1);
-            if matches!(found.phase, Phase::Running { .. }) {
-                found.wake_input();
-            }
-        }
-        let next = taken.message_end.then_some(Input::Whole(stream));
-        DataTaken {
-            release: if kept { 0 } else { taken.release_now },
-            next,
-        }
-    }
 }
 
-/// What is left to do after a piece.
-struct DataTaken {
-    release: u32,
-    next: Option<Input>,
-}
-
-/// One piece of a request message.
-#[derive(Clone, Copy)]
-struct Piece<'a> {
-    bytes: &'a [u8],
-    len: Option<u32>,
-    offset: u32,
-    message_end: bool,
-    credit: u32,
-}
-
-/// What is left of a codec event once its bytes are copied.
-enum Input {
-    Whole(StreamHandle),
-    Ended(StreamHandle),
-    Stop(StreamHandle),
-    Kill(StreamHandle),
-    NoRoom(StreamHandle),
-    Refused(StreamHandle, Status),
-}
-
-fn reserve(
-    shard: &ServerShard,
-    ctx: &ShardCtx,
-    stream: &mut ServerStream,
-    len: Option<u32>,
-) -> bool {
-    let len = len.map_or(0, |len| len as usize);
-    if !Inbox::needs_reservation(len) {
-        return true;
-    }
-    if !shard.reserve(ctx, len) {
-        ctx.count(Counter::QueueFull, 1);
-        return false;
-    }
-    stream.reserved_bytes += len;
-    true
-}
-
-/// The outcome counter of a stream that had started.
-const fn ended_counter(status: Status) -> Counter {
-    match status {
-        Status::Ok => Counter::StreamsOk,
-        Status::Cancelled | Status::Killed => Counter::StreamsCancelled,
-        _ => Counter::StreamsFailed,
-    }
-}
-
-/// The reason counter of a stream that was turned away.
-pub(crate) const fn rejected_counter(status: Status) -> Option<Counter> {
-    match status {
-        Status::Overloaded => Some(Counter::StreamsRejectedOverloaded),
-        Status::Draining => Some(Counter::StreamsRejectedDraining),
-        Status::UnknownEndpoint => Some(Counter::StreamsRejectedUnknownEndpoint),
-        Status::DeadlineExceeded => Some(Counter::StreamsRejectedDeadline),
-        _ => None,
-    }
+/// What became of a message from off the shard.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Pushed {
+    /// Written or queued.
+    Taken,
+    /// Not sent; its bytes are off the cell.
+    Refused,
+    /// The stream is gone; its bytes are still on the cell.
+    Gone,
 }
 
 impl LinkRole for ServerLink {

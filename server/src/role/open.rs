@@ -8,8 +8,10 @@ use ringmain_codec::{EndParams, Open, Status, StreamHandle};
 use ringmain_shard::{Inbox, Link, LinkKey, ShardCtx};
 use ringmain_telemetry::{Counter, Gauge};
 
+use super::ServerLink;
+use super::ends::rejected_counter;
+use super::input::{NO_ROOM, Piece, reserve};
 use super::stream::{Phase, ServerStream};
-use super::{NO_ROOM, Piece, ServerLink, rejected_counter, reserve};
 use crate::admission::{Admitted, Permit};
 use crate::request::{Context, RequestHead};
 use crate::service::{Service, Start};

@@ -10,9 +10,9 @@ use bytes::Bytes;
 use ringmain_shard::{ShardCtx, ShardHandle, ShardSignal, StreamCell};
 use ringmain_telemetry::Counter;
 
-use super::{StreamKey, deliver, refusal};
+use super::{StreamKey, refusal};
 use crate::error::SinkError;
-use crate::role::ServerLink;
+use crate::role::{Pushed, ServerLink};
 use crate::step::StepSink;
 
 /// Sends tokens from any thread to the stream's shard.
@@ -164,15 +164,17 @@ impl Shared {
         let queue = &mut *queue;
         let StreamKey { link, stream } = self.key;
         let taken = ctx.with_link(link, |link, role| {
+            let role = ServerLink::of(role);
             let mut rest = queue.bytes.as_slice();
             for len in &queue.lens {
                 let (message, after) = rest.split_at(*len as usize);
                 rest = after;
-                if deliver(link, stream, &self.cell, message).is_ok() {
-                    ctx.count(Counter::TokensSent, 1);
+                match role.push(ctx, link, stream, message) {
+                    Pushed::Taken => ctx.count(Counter::TokensSent, 1),
+                    Pushed::Refused => {}
+                    Pushed::Gone => self.cell.left_queue(message.len()),
                 }
             }
-            let role = ServerLink::of(role);
             for pair in queue.trailers.drain(..) {
                 role.add_trailer(stream, pair);
             }

@@ -6,7 +6,7 @@ use crossbeam_queue::ArrayQueue;
 use ringmain_shard::{ShardCtx, ShardWork};
 use ringmain_telemetry::Counter;
 
-use crate::role::ServerLink;
+use crate::role::{Pushed, ServerLink};
 use crate::sink::StreamKey;
 
 /// Tokens in one arena and whose they are. Goes to the shard and comes back empty.
@@ -56,7 +56,8 @@ impl Batch {
                     these_bytes = after;
                     match record.kind {
                         RecordKind::Token { .. } => {
-                            tokens += u64::from(role.push(link, record.key.stream, message));
+                            let pushed = role.push(ctx, link, record.key.stream, message);
+                            tokens += u64::from(pushed == Pushed::Taken);
                         }
                         RecordKind::End => role.engine_ended(record.key.stream),
                     }

@@ -10,7 +10,7 @@ use super::batch::{Batch, Record, RecordKind};
 use super::sink::StepSink;
 
 /// Arenas per shard. A writer that is so many steps ahead of a shard fills its last one further.
-const ARENAS_MAX: usize = 64;
+const ARENAS_MAX: usize = 16;
 
 /// What became of a pushed token.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -157,7 +157,9 @@ impl Engine {
             match self.wait() {
                 Ok(job) => self.enter(job),
                 Err(RecvTimeoutError::Timeout) => {}
-                Err(RecvTimeoutError::Disconnected) if self.due.is_empty() && !self.behind => return,
+                Err(RecvTimeoutError::Disconnected) if self.due.is_empty() && !self.behind => {
+                    return;
+                }
                 Err(RecvTimeoutError::Disconnected) => std::thread::sleep(STEP),
             }
             while let Ok(job) = self.incoming.try_recv() {
@@ -167,15 +169,14 @@ impl Engine {
         }
     }
 
-    /// Waits for a job or the next step.
+    /// Waits for a job or the next step; what a shard could not take goes with that.
     fn wait(&self) -> Result<Job, RecvTimeoutError> {
-        let Some(Reverse((at, _))) = self.due.peek() else {
-            return self
-                .incoming
-                .recv()
-                .map_err(|_| RecvTimeoutError::Disconnected);
+        let due = self.due.peek().map(|Reverse((at, _))| *at);
+        let wait = due.map(|at| at.saturating_duration_since(Instant::now()));
+        let Some(wait) = wait.or_else(|| self.behind.then_some(STEP)) else {
+            let job = self.incoming.recv();
+            return job.map_err(|_| RecvTimeoutError::Disconnected);
         };
-        let wait = at.saturating_duration_since(Instant::now());
         self.incoming.recv_timeout(wait)
     }
 

@@ -90,7 +90,8 @@ impl Trace {
     }
 }
 
-/// Sorts by arrival, keeping the order of lines where arrivals are equal, and counts from the first.
+/// Sorts by arrival, keeping the order of lines where arrivals are equal, and counts from the
+/// first.
 fn in_order(mut arrivals: Vec<TraceRequest>) -> Vec<TraceRequest> {
     arrivals.sort_by_key(|arrival| arrival.at);
     let first = arrivals
