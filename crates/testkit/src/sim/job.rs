@@ -22,11 +22,13 @@ pub enum JobKind {
     Panic,
     /// As `Hang`, with an input that it never reads.
     Ignore,
+    /// With `count` messages, pushed by the worker's engine step by step.
+    Step,
 }
 
 impl JobKind {
     /// All kinds.
-    pub const ALL: [Self; 7] = [
+    pub const ALL: [Self; 8] = [
         Self::Emit,
         Self::Echo,
         Self::Take,
@@ -34,6 +36,7 @@ impl JobKind {
         Self::Fail,
         Self::Panic,
         Self::Ignore,
+        Self::Step,
     ];
 
     /// Whether the call's request is a stream.
@@ -125,7 +128,9 @@ impl Job {
     /// The messages of a complete answer.
     pub const fn answer_len(&self) -> u32 {
         match self.kind {
-            JobKind::Emit | JobKind::Echo | JobKind::Fail | JobKind::Panic => self.count,
+            JobKind::Emit | JobKind::Echo | JobKind::Fail | JobKind::Panic | JobKind::Step => {
+                self.count
+            }
             JobKind::Take => 1,
             JobKind::Hang | JobKind::Ignore => 2,
         }

@@ -11,6 +11,7 @@
 //! does to it; it leaves a [`Report`]. Equal seeds and plans give equal runs.
 
 mod caller;
+mod engine;
 mod job;
 mod ledger;
 mod process;

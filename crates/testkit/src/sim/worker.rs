@@ -7,6 +7,7 @@ use ringmain_reactor::Address;
 use ringmain_server::{HandlerError, LocalInput, LocalSink, Request, Server, ServerConfig};
 use ringmain_shard::ShardCtx;
 
+use super::engine::Engine;
 use super::job::{Job, JobKind};
 use super::ledger::Ledger;
 
@@ -52,13 +53,14 @@ pub(super) fn serve_jobs(server: &Server, ledger: &Ledger) {
     let Ok(endpoint) = JOB.parse() else {
         unreachable!("{JOB} is an endpoint id")
     };
-    let ledger = ledger.clone();
+    let (ledger, engine) = (ledger.clone(), Engine::default());
     let served = server.serve_local(endpoint, move |ctx| {
-        let (ctx, ledger) = (ctx.clone(), ledger.clone());
+        let (ctx, ledger, engine) = (ctx.clone(), ledger.clone(), engine.clone());
         move |request, sink| {
             let work = Work {
                 ctx: ctx.clone(),
                 ledger: ledger.clone(),
+                engine: engine.clone(),
                 sink,
             };
             work.run(request)
@@ -71,6 +73,7 @@ pub(super) fn serve_jobs(server: &Server, ledger: &Ledger) {
 struct Work {
     ctx: ShardCtx,
     ledger: Ledger,
+    engine: Engine,
     sink: LocalSink,
 }
 
@@ -124,6 +127,12 @@ impl Work {
                 if index == job.count {
                     self.send(&job, 0).await?;
                 }
+            }
+            JobKind::Step => {
+                let sink = self.sink.step_sink();
+                let finished = sink.finished();
+                self.engine.add(&self.ctx, &self.ledger, sink, job);
+                finished.await;
             }
             JobKind::Hang | JobKind::Ignore => {
                 self.send(&job, 0).await?;

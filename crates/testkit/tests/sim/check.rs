@@ -6,7 +6,7 @@ use ringmain_client::CallError;
 use ringmain_codec::{Started, Status};
 use ringmain_testkit::sim::{Errand, Fate, Habit, JobKind, Ledger, Record, Report};
 
-use crate::plan::{Fault, Plan, Weather};
+use crate::plan::{Fault, MESSAGE_BYTES_MAX, Plan, Weather};
 
 /// A deadline may be noticed this late: the timer's grain.
 const DEADLINE_GRAIN: Duration = Duration::from_millis(5);
@@ -88,7 +88,7 @@ fn check_one(weather: Weather, report: &Report, record: Record, wrong: &mut Vec<
                 "a status that may be",
             );
             must(
-                is_complete(report, *status),
+                is_complete(weather, report, *status),
                 "a good end comes after every message",
             );
         }
@@ -100,7 +100,7 @@ fn check_one(weather: Weather, report: &Report, record: Record, wrong: &mut Vec<
 fn was_cut_short(report: &Report) -> bool {
     let status = report.status();
     matches!(report.errand.habit, Habit::Stop(_) | Habit::Kill(_))
-        || matches!(status, Some(Status::DeadlineExceeded))
+        || matches!(status, Some(Status::DeadlineExceeded | Status::Overloaded))
         || status.is_some_and(is_of_network)
 }
 
@@ -132,8 +132,8 @@ fn may_refuse(weather: Weather, errand: &Errand, error: &CallError) -> bool {
         CallError::DeadlineExceeded { .. } => errand.deadline.is_some(),
         CallError::Rejected(rejected) => may_end(weather, errand, rejected.status),
         CallError::Connect { .. } | CallError::NoInstances { .. } => weather.breaks(),
-        CallError::Overloaded { .. }
-        | CallError::UnknownInstance { .. }
+        CallError::Overloaded { .. } => weather == Weather::Tight,
+        CallError::UnknownInstance { .. }
         | CallError::Discovery { .. }
         | CallError::Invalid { .. }
         | CallError::Closed => false,
@@ -151,15 +151,25 @@ fn may_end(weather: Weather, errand: &Errand, status: Status) -> bool {
         Status::DeadlineExceeded => errand.deadline.is_some(),
         Status::Application => errand.job.kind == JobKind::Fail,
         Status::HandlerPanicked => errand.job.kind == JobKind::Panic,
-        Status::Overloaded | Status::Draining => weather.breaks(),
+        Status::TooLarge => is_too_large(weather, errand),
+        Status::Overloaded => weather.breaks() || weather == Weather::Tight,
+        Status::Draining => weather == Weather::Restarts,
         status => weather.breaks() && is_of_network(status),
     }
 }
 
+/// Whether a message of the call is longer than both ends take.
+fn is_too_large(weather: Weather, errand: &Errand) -> bool {
+    let longest = errand.request_bytes.max(errand.job.size as usize);
+    weather == Weather::Tight && longest > MESSAGE_BYTES_MAX as usize
+}
+
 /// A stream that ended as its handler wanted has all of its messages.
-fn is_complete(report: &Report, status: Status) -> bool {
+fn is_complete(weather: Weather, report: &Report, status: Status) -> bool {
     let job = report.errand.job;
     match status {
+        // Its input was refused where it was made, and ended there.
+        Status::Ok if job.kind.takes_input() && is_too_large(weather, &report.errand) => true,
         Status::Ok | Status::Application | Status::HandlerPanicked => {
             report.received == job.answer_len()
         }

@@ -10,6 +10,10 @@ use ringmain_testkit::sim::{Errand, Habit, Job, JobKind, Route, SimRng, When, Wo
 /// Calls and faults fall into this much virtual time.
 pub(crate) const SPAN: Duration = Duration::from_secs(4);
 
+/// Longest message in tight weather, and room for one and a half of them.
+pub(crate) const MESSAGE_BYTES_MAX: u32 = 20_000;
+const REASSEMBLY_BYTES_MAX: usize = 30_000;
+
 /// What a run has to stand.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Weather {
@@ -17,6 +21,8 @@ pub(crate) enum Weather {
     Calm,
     /// Small buffers, pieces, stalled sends.
     Choppy,
+    /// Small buffers, and limits that many calls hit.
+    Tight,
     /// Connections break and dials fail, at random moments.
     Rough,
     /// Hosts lose each other and find each other again.
@@ -26,9 +32,10 @@ pub(crate) enum Weather {
 }
 
 impl Weather {
-    pub(crate) const ALL: [Self; 5] = [
+    pub(crate) const ALL: [Self; 6] = [
         Self::Calm,
         Self::Choppy,
+        Self::Tight,
         Self::Rough,
         Self::Partitions,
         Self::Restarts,
@@ -42,7 +49,7 @@ impl Weather {
     fn net(self) -> SimConfig {
         match self {
             Self::Calm | Self::Restarts => SimConfig::calm(),
-            Self::Choppy | Self::Partitions => SimConfig::choppy(),
+            Self::Choppy | Self::Tight | Self::Partitions => SimConfig::choppy(),
             Self::Rough => SimConfig::rough(),
         }
     }
@@ -99,7 +106,7 @@ impl Plan {
             seed,
             weather,
             net: weather.net(),
-            client: draw_client(&mut rng),
+            client: draw_client(&mut rng, weather),
             client_shards: rng.between(1, 2) as usize,
             workers,
             errands,
@@ -116,10 +123,23 @@ fn draw_server(rng: &mut SimRng, weather: Weather) -> ServerConfig {
         },
     };
     // Calls that are turned away for want of room: only where calls may fail.
-    let tight = weather.breaks() && rng.percent(30);
+    let full = weather.breaks() && rng.percent(30);
+    let limits = match weather {
+        Weather::Tight => ServerConfig {
+            concurrency_max: 3,
+            queue_max: 3,
+            streams_per_link_max: 6,
+            message_bytes_max: MESSAGE_BYTES_MAX,
+            reassembly_bytes_max: REASSEMBLY_BYTES_MAX,
+            ..ServerConfig::default()
+        },
+        _ => ServerConfig {
+            concurrency_max: if full { 4 } else { 1_000 },
+            queue_max: if full { 8 } else { 1_000 },
+            ..ServerConfig::default()
+        },
+    };
     ServerConfig {
-        concurrency_max: if tight { 4 } else { 1_000 },
-        queue_max: if tight { 8 } else { 1_000 },
         sink_bytes_max: rng.choose(&[4 << 10, 64 << 10]),
         stream_window_bytes: rng.choose(&[2 << 10, 32 << 10]),
         connection_window_bytes: rng.choose(&[16 << 10, 4 << 20]),
@@ -128,18 +148,27 @@ fn draw_server(rng: &mut SimRng, weather: Weather) -> ServerConfig {
             idle: Duration::from_secs(5),
             ..Keepalive::default()
         },
-        ..ServerConfig::default()
+        ..limits
     }
 }
 
-fn draw_client(rng: &mut SimRng) -> ClientConfig {
+fn draw_client(rng: &mut SimRng, weather: Weather) -> ClientConfig {
+    let limits = match weather {
+        Weather::Tight => ClientConfig {
+            pending_calls_max: 4,
+            message_bytes_max: MESSAGE_BYTES_MAX,
+            reassembly_bytes_max: REASSEMBLY_BYTES_MAX,
+            ..ClientConfig::default()
+        },
+        _ => ClientConfig::default(),
+    };
     ClientConfig {
         links_per_instance: rng.between(1, 2) as usize,
         stream_window: rng.choose(&[2 << 10, 32 << 10]),
         connection_window: rng.choose(&[16 << 10, 4 << 20]),
         queue_bytes_max: rng.choose(&[4 << 10, 1 << 20]),
         keepalive_idle: Duration::from_secs(5),
-        ..ClientConfig::default()
+        ..limits
     }
 }
 
@@ -149,7 +178,8 @@ fn millis(rng: &mut SimRng, low: u64, high: u64) -> Duration {
 
 fn draw_errand(rng: &mut SimRng, number: u64) -> Errand {
     let kind = match rng.between(0, 99) {
-        0..45 => JobKind::Emit,
+        0..25 => JobKind::Emit,
+        25..45 => JobKind::Step,
         45..63 => JobKind::Echo,
         63..78 => JobKind::Take,
         78..90 => JobKind::Hang,
