@@ -25,6 +25,7 @@ mod service;
 mod shard_state;
 mod sink;
 mod step;
+mod terminal;
 
 pub use config::{Keepalive, OnDisconnect, ServerConfig};
 pub use drain::{DrainOutcome, Drained};
@@ -36,3 +37,4 @@ pub use service::{Handler, Input};
 pub use service::{LocalHandler, LocalInput};
 pub use sink::{LocalSink, Sink};
 pub use step::{Finished, FlushReport, Push, StepSink, StepWriter};
+pub use terminal::Terminal;

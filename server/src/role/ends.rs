@@ -7,6 +7,7 @@ use ringmain_telemetry::Counter;
 use super::ServerLink;
 use super::stream::Phase;
 use crate::error::HandlerError;
+use crate::terminal::Terminal;
 
 /// How a handler ended.
 pub(crate) enum Outcome {
@@ -29,13 +30,16 @@ impl ServerLink {
         };
         let stopped = taken.cell.is_stopped();
         taken.cell.set_closed();
-        let (status, message) = match outcome {
-            Outcome::Done if stopped => (Status::Cancelled, ""),
-            Outcome::Done => (Status::Ok, ""),
-            Outcome::Failed(error) => (error.status, error.message.as_str()),
-            Outcome::Panicked => (Status::HandlerPanicked, "the handler panicked"),
+        let terminal = match outcome {
+            Outcome::Done => match taken.terminal {
+                Some(terminal) => *terminal,
+                None if stopped => Terminal::new(Status::Cancelled, ""),
+                None => Terminal::new(Status::Ok, ""),
+            },
+            Outcome::Failed(error) => Terminal::new(error.status, error.message.as_str()),
+            Outcome::Panicked => Terminal::new(Status::HandlerPanicked, "the handler panicked"),
         };
-        ctx.count(ended_counter(status), 1);
+        ctx.count(ended_counter(terminal.status), 1);
         if matches!(outcome, Outcome::Panicked) {
             ctx.count(Counter::HandlerPanics, 1);
         }
@@ -45,14 +49,7 @@ impl ServerLink {
             tracing::warn!(%rule, "stream.trailers_dropped");
             Metadata::default()
         });
-        link.end(
-            stream,
-            EndParams {
-                message,
-                trailers,
-                ..EndParams::new(status)
-            },
-        );
+        link.end(stream, terminal.end(trailers));
     }
 
     /// Ends a stream without its handler: kill, deadline, rejection.

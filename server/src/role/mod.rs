@@ -21,6 +21,7 @@ use crate::config::OnDisconnect;
 use crate::error::SinkError;
 use crate::shard_state::ServerShard;
 use crate::sink::{StreamKey, deliver};
+use crate::terminal::Terminal;
 
 /// Requests of one accepted link, by the slot of their stream.
 pub(crate) struct ServerLink {
@@ -78,6 +79,12 @@ impl ServerLink {
     pub(crate) fn add_trailer(&mut self, stream: StreamHandle, pair: (Bytes, Bytes)) {
         if let Some(found) = self.find(stream) {
             found.trailers.push(pair);
+        }
+    }
+
+    pub(crate) fn set_terminal(&mut self, stream: StreamHandle, terminal: Terminal) {
+        if let Some(found) = self.find(stream) {
+            found.terminal = Some(Box::new(terminal));
         }
     }
 

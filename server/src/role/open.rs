@@ -105,6 +105,7 @@ impl ServerLink {
             reserved_bytes: 0,
             held: 0,
             trailers: Vec::new(),
+            terminal: None,
             deadline: None,
             phase: Phase::Receiving,
         };
@@ -210,7 +211,9 @@ impl ServerLink {
             credit += std::mem::take(&mut found.held);
         }
         link.release(key.stream, credit);
-        link.accept(key.stream);
+        if !found.service.accepts_late() {
+            link.accept(key.stream);
+        }
         ctx.count(Counter::StreamsStarted, 1);
         let start = Start {
             ctx,

@@ -13,6 +13,7 @@ use crate::admission::Waiting;
 use crate::request::RequestHead;
 use crate::service::{Running, Service};
 use crate::shard_state::Ticket;
+use crate::terminal::Terminal;
 
 /// Where a request is in its life.
 ///
@@ -46,6 +47,8 @@ pub(super) struct ServerStream {
     /// Credit of long messages, kept while the handler has others to take.
     pub(super) held: u32,
     pub(super) trailers: Vec<(Bytes, Bytes)>,
+    /// What the handler wants said when it ends well.
+    pub(super) terminal: Option<Box<Terminal>>,
     pub(super) deadline: Option<TimerKey>,
     pub(super) phase: Phase,
 }

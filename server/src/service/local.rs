@@ -3,7 +3,7 @@
 use std::fmt;
 use std::future::{Future, poll_fn};
 use std::rc::Rc;
-use std::task::Poll;
+use std::task::{Context, Poll};
 
 use bytes::Bytes;
 use ringmain_shard::ShardCtx;
@@ -26,6 +26,13 @@ pub trait LocalHandler: 'static {
         request: Request<LocalInput>,
         sink: LocalSink,
     ) -> impl Future<Output = Result<(), HandlerError>> + 'static;
+
+    /// Whether the caller is told that its request was taken only when the handler calls
+    /// [`LocalSink::accept`] or sends something, and not when the handler is called. For handlers
+    /// that pass requests on: until somebody has taken one, it has not started.
+    fn accepts_late(&self) -> bool {
+        false
+    }
 }
 
 impl<F, Fut> LocalHandler for F
@@ -52,14 +59,16 @@ impl LocalInput {
     /// The next message; `None` when the caller has ended its input or the stream is gone.
     /// Cancel-safe. Taking a message returns its credit to the caller.
     pub async fn next(&mut self) -> Option<Bytes> {
+        poll_fn(|cx| self.poll_next(cx)).await
+    }
+
+    /// [`next`](Self::next) for hand-written futures.
+    pub fn poll_next(&mut self, cx: &mut Context<'_>) -> Poll<Option<Bytes>> {
         let Self { ctx, key } = self;
-        poll_fn(|cx| {
-            let polled = with_server_link(ctx, *key, |link, role| {
-                role.poll_input(link, key.stream, cx)
-            });
-            polled.unwrap_or(Poll::Ready(None))
-        })
-        .await
+        let polled = with_server_link(ctx, *key, |link, role| {
+            role.poll_input(link, key.stream, cx)
+        });
+        polled.unwrap_or(Poll::Ready(None))
     }
 }
 
@@ -81,6 +90,10 @@ impl<H> LocalService<H> {
 }
 
 impl<H: LocalHandler> Service for LocalService<H> {
+    fn accepts_late(&self) -> bool {
+        self.0.accepts_late()
+    }
+
     fn start(&self, start: Start<'_>) -> Started {
         let Start {
             ctx,

@@ -24,6 +24,11 @@ pub use self::remote::{Handler, Input};
 
 /// One endpoint's handler on one shard.
 pub(crate) trait Service {
+    /// Whether the handler itself says when the request is taken.
+    fn accepts_late(&self) -> bool {
+        false
+    }
+
     /// Calls the handler; must not block.
     fn start(&self, start: Start<'_>) -> Started;
 }

@@ -7,13 +7,14 @@ use std::task::{Context, Poll};
 
 use bytes::Bytes;
 use ringmain_codec::{StreamHandle, TrySend};
-use ringmain_shard::{LinkKey, ShardCtx, StreamCell};
+use ringmain_shard::{LinkKey, Payload, ShardCtx, StreamCell};
 use ringmain_telemetry::Counter;
 
 use super::{StreamKey, deliver, refusal, sink_error};
 use crate::error::SinkError;
 use crate::role::ServerLink;
 use crate::step::StepSink;
+use crate::terminal::Terminal;
 
 /// Sends tokens from a task on the stream's own shard.
 ///
@@ -118,7 +119,7 @@ impl LocalSink {
     ///
     /// See [`send`](Self::send).
     pub fn try_send_fragment(
-        &mut self,
+        &self,
         fragment: &[u8],
         message_len: u32,
         message_end: bool,
@@ -131,7 +132,99 @@ impl LocalSink {
             link.try_send_fragment(stream, fragment, message_len, message_end)
                 .map_err(sink_error)
         });
-        Ok(sent.unwrap_or(Err(SinkError::Closed))? == TrySend::Written)
+        let written = sent.unwrap_or(Err(SinkError::Closed))? == TrySend::Written;
+        self.ctx
+            .count(Counter::TokensSent, u64::from(written && message_end));
+        Ok(written)
+    }
+
+    /// As [`try_send_fragment`](Self::try_send_fragment), and else queues the piece without a
+    /// copy; waits while `sink_bytes_max` bytes wait already. Cancel-safe. The piece may be longer
+    /// than [`fragment_bytes_max`](Self::fragment_bytes_max).
+    ///
+    /// # Errors
+    ///
+    /// See [`send`](Self::send).
+    pub fn poll_send_fragment(
+        &self,
+        cx: &mut Context<'_>,
+        fragment: &Bytes,
+        message_len: u32,
+        message_end: bool,
+    ) -> Poll<Result<(), SinkError>> {
+        if self.buffered_bytes() == 0
+            && self.try_send_fragment(fragment, message_len, message_end)?
+        {
+            return Poll::Ready(Ok(()));
+        }
+        let (cell, max) = (&self.cell, self.sink_bytes_max);
+        if !cell.try_enter_queue(fragment.len(), max) {
+            self.ctx.count(Counter::SinkFull, 1);
+            cell.register_sender(cx.waker());
+            if let Some(error) = refusal(cell) {
+                return Poll::Ready(Err(error));
+            }
+            if !cell.try_enter_queue(fragment.len(), max) {
+                return Poll::Pending;
+            }
+        }
+        // From here on the payload takes its bytes off the cell, on every exit.
+        let payload = Payload::from(fragment.clone()).metered(Arc::clone(cell));
+        let StreamKey { link, stream } = self.key;
+        let sent = self.ctx.with_link(link, |link, _| {
+            link.send_fragment(stream, payload, message_len, message_end)
+                .map_err(sink_error)
+        });
+        let queued = sent.unwrap_or(Err(SinkError::Closed));
+        if queued.is_ok() {
+            self.ctx.count(Counter::TokensSent, u64::from(message_end));
+        }
+        Poll::Ready(queued)
+    }
+
+    /// Completes when no more than `max` bytes wait for credit or room; at once if the stream is
+    /// over.
+    pub fn poll_buffered(&self, cx: &mut Context<'_>, max: usize) -> Poll<()> {
+        let is_done = || self.buffered_bytes() <= max || refusal(&self.cell).is_some();
+        if is_done() {
+            return Poll::Ready(());
+        }
+        self.cell.register_sender(cx.waker());
+        if is_done() {
+            Poll::Ready(())
+        } else {
+            Poll::Pending
+        }
+    }
+
+    /// Bytes that were sent and still wait for credit or room.
+    pub fn buffered_bytes(&self) -> usize {
+        self.cell.buffered_bytes()
+    }
+
+    /// The longest fragment that [`try_send_fragment`](Self::try_send_fragment) takes on this
+    /// link. It never changes; 0 once the link is gone.
+    pub fn fragment_bytes_max(&self) -> usize {
+        let max = self
+            .ctx
+            .with_link(self.key.link, |link, _| link.fragment_bytes_max());
+        max.unwrap_or(0)
+    }
+
+    /// Tells the caller that its request was taken; for handlers that
+    /// [accept late](crate::LocalHandler::accepts_late).
+    pub fn accept(&self) {
+        let StreamKey { link, stream } = self.key;
+        self.ctx.with_link(link, |link, _| link.accept(stream));
+    }
+
+    /// Fixes what the terminal says if the handler ends without an error; its status may be a bad
+    /// one. Without it, that end is `ok`, or `cancelled` once STOP came.
+    pub fn set_terminal(&mut self, terminal: Terminal) {
+        let StreamKey { link, stream } = self.key;
+        self.ctx.with_link(link, |_, role| {
+            ServerLink::of(role).set_terminal(stream, terminal);
+        });
     }
 
     /// Attaches a pair to the terminal, for example a usage record. Kept until the handler ends.

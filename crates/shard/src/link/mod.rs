@@ -9,6 +9,7 @@ mod out;
 
 use std::time::Instant;
 
+use ringmain_codec::wire::DATA_FRAME_COST_BYTES;
 use ringmain_codec::{
     Config, Connection, ConnectionError, EndParams, Event, OpenError, OpenParams, OutBuf,
     SendError, Started, StreamHandle, Transmit, TrySend,
@@ -131,6 +132,34 @@ impl Link {
     /// The stream is gone, the message too large, or the stream's queue full.
     pub fn send(&mut self, stream: StreamHandle, message: Payload) -> Result<(), SendError> {
         self.connection.send(stream, message)
+    }
+
+    /// Queues one fragment of a message of `message_len` bytes; it may be cut further.
+    ///
+    /// # Errors
+    ///
+    /// As [`send`](Self::send), and when the fragments do not add up.
+    pub fn send_fragment(
+        &mut self,
+        stream: StreamHandle,
+        fragment: Payload,
+        message_len: u32,
+        message_end: bool,
+    ) -> Result<(), SendError> {
+        self.connection
+            .send_fragment(stream, fragment, message_len, message_end)
+    }
+
+    /// The longest fragment that [`try_send_fragment`](Self::try_send_fragment) takes: what the
+    /// peer reads in one frame, and what its windows always have credit for again. 0 before the
+    /// handshake.
+    pub fn fragment_bytes_max(&self) -> usize {
+        self.connection.peer().map_or(0, |peer| {
+            let limits = &peer.limits;
+            let cost_max = limits.stream_window.min(limits.connection_window) / 2;
+            let by_credit = cost_max.saturating_sub(DATA_FRAME_COST_BYTES) as usize;
+            by_credit.min(usize::from(limits.fragment_bytes_max))
+        })
     }
 
     /// Tells the peer that the handler was called.
