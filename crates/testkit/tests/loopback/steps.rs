@@ -32,6 +32,11 @@ fn serve_stepped(rig: &Rig, engine: Sender<StepSink>) {
         .unwrap();
 }
 
+/// Flushes until the shard has everything.
+fn flush(writer: &mut StepWriter) {
+    eventually("the shard takes the step", || writer.flush().refused == 0);
+}
+
 #[test]
 fn one_step_is_one_send_per_link() {
     const STREAMS: usize = 64;
@@ -60,7 +65,7 @@ fn one_step_is_one_send_per_link() {
             for sink in &sinks {
                 assert_eq!(writer.push(sink, b"token of this step"), Push::Queued);
             }
-            assert_eq!(writer.flush().refused, 0);
+            flush(&mut writer);
             eventually("the step is on its way", || {
                 tokens() == step * STREAMS as u64
             });
@@ -73,7 +78,7 @@ fn one_step_is_one_send_per_link() {
         for sink in &sinks {
             writer.end(sink);
         }
-        writer.flush();
+        flush(&mut writer);
         for mut stream in streams {
             assert_eq!(drain(&mut stream).await, (STEPS, STEPS * 18, Status::Ok));
         }
@@ -97,7 +102,7 @@ fn a_writer_hears_of_full_stopped_and_killed_streams() {
         let mut pushed = 0u64;
         while writer.push(&sink, &[b'x'; 1000]) == Push::Queued {
             pushed += 1;
-            writer.flush();
+            flush(&mut writer);
             assert!(pushed < 10_000, "a sink must fill up");
         }
         assert_eq!(writer.push(&sink, &[b'x'; 1000]), Push::Full);
@@ -109,7 +114,7 @@ fn a_writer_hears_of_full_stopped_and_killed_streams() {
         eventually("room comes back", || {
             writer.push(&sink, b"last") == Push::Stopped
         });
-        writer.flush();
+        flush(&mut writer);
         assert_eq!(stream.next().await.unwrap().unwrap(), "last");
         stream.kill();
         eventually("the kill arrives", || {
@@ -127,7 +132,7 @@ fn a_writer_hears_of_full_stopped_and_killed_streams() {
         assert_eq!(writer.push(&sink, b"foreign"), Push::Killed);
         assert_eq!(writer.push(&fresh, b"own"), Push::Queued);
         writer.end(&fresh);
-        writer.flush();
+        flush(&mut writer);
         assert_eq!(next.next().await.unwrap().unwrap(), "own");
         assert_eq!(drain(&mut next).await, (0, 0, Status::Ok));
     });

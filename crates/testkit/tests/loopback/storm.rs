@@ -58,7 +58,10 @@ fn ten_thousand_streams_a_fifth_of_them_cancelled_leave_nothing_behind() {
         eventually("streams are gone", || worker.gauge(Gauge::StreamsOpen) == 0);
         assert_eq!(worker.gauge(Gauge::ReassemblyBytes), 0);
         assert_eq!(worker.links_by_shard(), [1], "one link, the one there was");
-        assert_eq!(open_descriptors(), descriptors);
+        // What an earlier rig still had open at the first count may be closed by now.
+        eventually("descriptors are closed", || {
+            open_descriptors() <= descriptors
+        });
         let ended = [
             Counter::StreamsOk,
             Counter::StreamsCancelled,
