@@ -32,6 +32,24 @@ pub enum Home {
 
 /// Calls endpoints. Any thread, any number of clones; clones share links.
 ///
+/// ```no_run
+/// use std::sync::Arc;
+/// use ringmain_client::{Call, Client, Home};
+/// use ringmain_discovery::Discovery;
+/// use ringmain_telemetry::Telemetry;
+///
+/// # async fn example() -> Result<(), Box<dyn std::error::Error>> {
+/// let discovery = Discovery::open("file:registry".parse()?, Telemetry::new(0))?;
+/// let client = Client::builder(Arc::new(discovery), Home::Inline).build();
+/// let endpoint = "prod.worker.generate".parse()?;
+/// let mut answer = client.call(&endpoint, Call::new("hello")).await?;
+/// while let Some(token) = answer.next().await {
+///     print!("{}", String::from_utf8_lossy(&token?));
+/// }
+/// # Ok(())
+/// # }
+/// ```
+///
 /// When the last clone is dropped, links without open streams say goodbye and close at once, the
 /// others when their last stream has ended.
 #[derive(Clone)]

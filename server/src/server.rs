@@ -25,6 +25,29 @@ static SERVERS: AtomicU64 = AtomicU64::new(0);
 
 /// Serves endpoints of one instance on a shard set.
 ///
+/// ```
+/// use std::sync::Arc;
+/// use ringmain_reactor::{Address, ListenOptions};
+/// use ringmain_server::{LocalInput, LocalSink, Request, Server, ServerConfig};
+/// use ringmain_shard::{ShardSet, ShardSetConfig};
+///
+/// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// let shards = Arc::new(ShardSet::start(&ShardSetConfig::default())?);
+/// // A process draws its id at random when it starts.
+/// let instance = ringmain_codec::InstanceId::new(0x5eed).ok_or("an id is not 0")?;
+/// let server = Server::new(shards, instance, ServerConfig::default());
+/// server.serve_local("prod.worker.echo".parse()?, |_shard| {
+///     |request: Request<LocalInput>, mut sink: LocalSink| async move {
+///         sink.send(&request.data).await?;
+///         Ok(())
+///     }
+/// })?;
+/// let address = server.listen(&"127.0.0.1:0".parse::<Address>()?, &ListenOptions::default())?;
+/// println!("listening on {address}");
+/// # Ok(())
+/// # }
+/// ```
+///
 /// It starts no thread: accepted connections become links on the shards, which call the handlers.
 /// Several servers may share one set. Methods may be called from any thread but the shards'.
 pub struct Server {
