@@ -25,7 +25,10 @@ pub fn open_descriptors() -> usize {
 pub fn eventually(what: &str, mut holds: impl FnMut() -> bool) {
     let deadline = Instant::now() + PATIENCE;
     while !holds() {
-        assert!(Instant::now() < deadline, "{what}: still not so after {PATIENCE:?}");
+        assert!(
+            Instant::now() < deadline,
+            "{what}: still not so after {PATIENCE:?}"
+        );
         std::thread::sleep(Duration::from_millis(2));
     }
 }

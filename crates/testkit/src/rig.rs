@@ -109,8 +109,11 @@ impl Rig {
             registrations: Vec::new(),
             watches: Vec::new(),
         };
-        let known: Vec<_> =
-            rig.workers.iter().map(|w| (w.server.instance(), w.address.clone())).collect();
+        let known: Vec<_> = rig
+            .workers
+            .iter()
+            .map(|w| (w.server.instance(), w.address.clone()))
+            .collect();
         for (instance, address) in &known {
             rig.register(*instance, address).await;
         }
@@ -173,7 +176,10 @@ impl Rig {
 
     /// Requests in flight on all workers.
     pub fn in_flight(&self) -> usize {
-        self.workers.iter().map(|worker| worker.server.in_flight()).sum()
+        self.workers
+            .iter()
+            .map(|worker| worker.server.in_flight())
+            .sum()
     }
 }
 

@@ -79,10 +79,15 @@ impl Worker {
             Ok(shards) => Arc::new(shards),
             Err(error) => panic!("shards: {error}"),
         };
-        let Some(instance) = InstanceId::new(id) else { panic!("an instance id is not 0") };
+        let Some(instance) = InstanceId::new(id) else {
+            panic!("an instance id is not 0")
+        };
         let server = Server::new(shards, instance, config.server);
         serve_all(&server);
-        let options = ListenOptions { socket: config.socket, ..ListenOptions::default() };
+        let options = ListenOptions {
+            socket: config.socket,
+            ..ListenOptions::default()
+        };
         match server.listen(&config.listen, &options) {
             Ok(address) => Self { server, address },
             Err(error) => panic!("listen: {error}"),
@@ -101,6 +106,11 @@ impl Worker {
 
     /// Links that each shard owns.
     pub fn links_by_shard(&self) -> Vec<usize> {
-        self.server.shards().handles().iter().map(|handle| handle.links_open()).collect()
+        self.server
+            .shards()
+            .handles()
+            .iter()
+            .map(|handle| handle.links_open())
+            .collect()
     }
 }
