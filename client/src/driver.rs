@@ -102,6 +102,14 @@ impl<H: Host> Driver<H> {
         }
     }
 
+    /// The stream that waits for its responder to take the request.
+    pub(crate) const fn accepting(&self) -> Option<(&H::Link, StreamKey)> {
+        match &self.state {
+            State::Accepting { link, stream, .. } => Some((link, *stream)),
+            _ => None,
+        }
+    }
+
     /// What the deadline's passing means at this point.
     pub(crate) fn deadline_error(&self) -> CallError {
         let (started, instance) = match &self.state {

@@ -34,14 +34,16 @@ mod source;
 mod testing;
 
 pub use call::Call;
-pub use calls::Piece;
+pub use calls::{Forward, Offered, Piece, PieceRef};
 pub use client::{Client, ClientBuilder, Home};
 pub use config::ClientConfig;
 pub use end::EndInfo;
 pub use error::{CallError, ConnectErrorKind, StreamError};
 #[cfg(feature = "inline")]
 pub use home::inline::{Connect, Connecting, Transport};
-pub use local::{LocalClient, LocalStream, PieceRef, PieceStream};
+pub use local::{
+    ForwardCall, ForwardEnd, LocalClient, LocalRequestSink, LocalStream, PieceStream, Waiting,
+};
 pub use pick::Policy;
 pub use response::{RequestSink, ResponseStream, SinkError};
 pub use source::{SnapshotSource, Watching};

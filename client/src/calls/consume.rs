@@ -93,6 +93,18 @@ impl<T> Calls<T> {
         }
     }
 
+    /// As [`pop_piece_if`](Self::pop_piece_if), as a value that may be kept without a copy.
+    pub(crate) fn pop_piece_value_if(
+        &mut self,
+        key: StreamKey,
+        take: impl FnOnce(&Piece) -> bool,
+    ) -> Option<Option<u32>> {
+        match &mut self.table.find_mut(key)?.sink {
+            Sink::Pieces(pieces) if !pieces.is_empty() => Some(pieces.pop_value_if(take)),
+            _ => None,
+        }
+    }
+
     /// Returns credit of what the consumer took.
     pub(crate) fn give_back(&self, key: StreamKey, link: &mut Link, credit: u32) {
         if credit > 0

@@ -6,6 +6,7 @@
 
 mod consume;
 mod ends;
+mod forward;
 mod pieces;
 mod receive;
 mod stream;
@@ -20,8 +21,10 @@ use ringmain_codec::{Metadata, OpenError, OpenParams, SendError, Status, StreamH
 use ringmain_reactor::timer::TimerKey;
 use ringmain_shard::{Link, Payload};
 
-pub use self::pieces::Piece;
+pub(crate) use self::forward::Attachment;
+pub use self::forward::{Forward, Offered};
 pub(crate) use self::pieces::PieceMeta;
+pub use self::pieces::{Piece, PieceRef};
 use self::stream::Stream;
 pub(crate) use self::stream::{Sink, StreamKey};
 use self::table::Table;

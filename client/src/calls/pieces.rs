@@ -22,6 +22,19 @@ pub struct Piece {
     pub message_end: bool,
 }
 
+/// A piece in place.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PieceRef<'a> {
+    /// The bytes.
+    pub bytes: &'a [u8],
+    /// Length of the whole message, if known.
+    pub message_len: Option<u32>,
+    /// Where in the message the piece starts.
+    pub message_offset: u32,
+    /// Whether the message is complete with this piece.
+    pub message_end: bool,
+}
+
 /// Where a piece belongs in its message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct PieceMeta {
@@ -31,12 +44,34 @@ pub(crate) struct PieceMeta {
     pub(crate) credit: u32,
 }
 
+impl PieceMeta {
+    pub(crate) const fn piece(self, bytes: &[u8]) -> PieceRef<'_> {
+        PieceRef {
+            bytes,
+            message_len: self.message_len,
+            message_offset: self.message_offset,
+            message_end: self.message_end,
+        }
+    }
+
+    /// What is left once `bytes` from the start were taken.
+    pub(super) const fn advanced(self, bytes: u32) -> Self {
+        Self {
+            message_offset: self.message_offset + bytes,
+            credit: self.credit - bytes,
+            ..self
+        }
+    }
+}
+
 /// The pieces of one stream, in order. Bounded by the stream's credit, which goes back only as
 /// pieces are taken.
 #[derive(Debug, Default)]
 pub(crate) struct PieceBox {
     block: BytesMut,
     ready: VecDeque<(u32, PieceMeta)>,
+    /// Ahead of `ready`: a piece that was offered as a value and refused, with its credit.
+    front: Option<(Piece, u32)>,
     block_capacity: usize,
 }
 
@@ -57,6 +92,9 @@ impl PieceBox {
     }
 
     pub(crate) fn pop(&mut self) -> Option<(Piece, u32)> {
+        if let Some(front) = self.front.take() {
+            return Some(front);
+        }
         let (len, meta) = self.ready.pop_front()?;
         let piece = Piece {
             bytes: self.block.split_to(len as usize).freeze(),
@@ -69,6 +107,16 @@ impl PieceBox {
 
     /// Offers the next piece in place: it is taken only if `take` says so.
     pub(crate) fn pop_if(&mut self, take: impl FnOnce(&[u8], PieceMeta) -> bool) -> Option<u32> {
+        if let Some((piece, credit)) = &self.front {
+            let meta = PieceMeta {
+                message_len: piece.message_len,
+                message_offset: piece.message_offset,
+                message_end: piece.message_end,
+                credit: *credit,
+            };
+            let taken = take(&piece.bytes, meta);
+            return self.front.take_if(|_| taken).map(|(_, credit)| credit);
+        }
         let &(len, meta) = self.ready.front()?;
         let len = len as usize;
         if !take(&self.block[..len], meta) {
@@ -79,7 +127,17 @@ impl PieceBox {
         Some(meta.credit)
     }
 
+    /// As [`pop_if`](Self::pop_if), as a value that may be kept without a copy.
+    pub(crate) fn pop_value_if(&mut self, take: impl FnOnce(&Piece) -> bool) -> Option<u32> {
+        let (piece, credit) = self.pop()?;
+        if take(&piece) {
+            return Some(credit);
+        }
+        self.front = Some((piece, credit));
+        None
+    }
+
     pub(crate) fn is_empty(&self) -> bool {
-        self.ready.is_empty()
+        self.ready.is_empty() && self.front.is_none()
     }
 }

@@ -5,7 +5,7 @@ use std::time::Instant;
 use ringmain_codec::{ConnectionError, Event, Started, Status, StreamHandle};
 use ringmain_shard::{Inbox, Link};
 
-use super::{Calls, PieceMeta, Sink, Terminal};
+use super::{Attachment, Calls, Offered, PieceMeta, Sink, Terminal};
 
 /// The configuration's name of the reassembly budget, as errors show it.
 const REASSEMBLY_LIMIT: &str = "reassembly_bytes_max";
@@ -17,7 +17,7 @@ enum Then {
     Kill(StreamHandle),
 }
 
-impl<T> Calls<T> {
+impl<T: Attachment> Calls<T> {
     /// Takes in what arrived, to the last byte.
     pub(crate) fn on_bytes(
         &mut self,
@@ -102,10 +102,22 @@ impl<T> Calls<T> {
         let inbox = match &mut stream.sink {
             Sink::Messages(inbox) => inbox,
             Sink::Pieces(pieces) => {
-                pieces.push(piece, meta);
                 self.counts.messages += u64::from(meta.message_end);
+                let forward = stream.attachment.forward();
+                let taken = match forward.filter(|_| pieces.is_empty()) {
+                    Some(forward) => forward.offer(meta.piece(piece)),
+                    None => Offered::Part(0),
+                };
+                let Offered::Part(taken) = taken else {
+                    return Then::Release(handle, meta.credit);
+                };
+                let (piece, credit) = (&piece[taken..], u32::try_from(taken).unwrap_or(0));
+                pieces.push(piece, meta.advanced(credit));
+                if let Some(forward) = forward {
+                    forward.kept(piece.len());
+                }
                 self.touch(key.index);
-                return Then::Nothing;
+                return Then::Release(handle, credit);
             }
         };
         let len = meta.message_len.map_or(piece.len(), |len| len as usize);

@@ -7,24 +7,24 @@ use bytes::Bytes;
 use ringmain_codec::{InstanceId, RequestId, Started};
 use ringmain_shard::ShardCtx;
 
-use crate::calls::{Piece, StreamKey, Terminal};
+use crate::calls::{Piece, PieceRef, StreamKey, Terminal};
 use crate::driver::Opened;
 use crate::end::EndInfo;
 use crate::error::StreamError;
 use crate::home::shards::LocalLink;
 
 /// What the two kinds of streams have in common.
-struct Reader {
-    ctx: ShardCtx,
-    link: LocalLink,
-    key: StreamKey,
-    instance: InstanceId,
+pub(super) struct Reader {
+    pub(super) ctx: ShardCtx,
+    pub(super) link: LocalLink,
+    pub(super) key: StreamKey,
+    pub(super) instance: InstanceId,
     request_id: RequestId,
     end: Option<Terminal>,
 }
 
 impl Reader {
-    fn new(ctx: ShardCtx, opened: Opened<LocalLink>, request_id: RequestId) -> Self {
+    pub(super) fn new(ctx: ShardCtx, opened: Opened<LocalLink>, request_id: RequestId) -> Self {
         let Opened {
             link,
             stream,
@@ -40,7 +40,7 @@ impl Reader {
         }
     }
 
-    fn give_back(&self, credit: u32) {
+    pub(super) fn give_back(&self, credit: u32) {
         if credit > 0 {
             self.link.with(&self.ctx, |calls, link| {
                 calls.give_back(self.key, link, credit)
@@ -48,7 +48,7 @@ impl Reader {
         }
     }
 
-    fn stop(&self) {
+    pub(super) fn stop(&self) {
         self.link
             .with(&self.ctx, |calls, link| calls.stop(self.key, link));
     }
@@ -195,19 +195,6 @@ impl LocalStream {
     }
 }
 
-/// A piece in place.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct PieceRef<'a> {
-    /// The bytes.
-    pub bytes: &'a [u8],
-    /// Length of the whole message, if known.
-    pub message_len: Option<u32>,
-    /// Where in the message the piece starts.
-    pub message_offset: u32,
-    /// Whether the message is complete with this piece.
-    pub message_end: bool,
-}
-
 impl PieceStream {
     /// The next piece, or how the stream ended badly; `None` at its end. Cancel-safe.
     pub async fn next_piece(&mut self) -> Option<Result<Piece, StreamError>> {
@@ -237,14 +224,7 @@ impl PieceStream {
             .link
             .calls()
             .borrow_mut()
-            .pop_piece_if(self.0.key, |bytes, meta| {
-                take(PieceRef {
-                    bytes,
-                    message_len: meta.message_len,
-                    message_offset: meta.message_offset,
-                    message_end: meta.message_end,
-                })
-            });
+            .pop_piece_if(self.0.key, |bytes, meta| take(meta.piece(bytes)));
         match offered {
             Some(taken) => {
                 self.0.give_back(taken.unwrap_or(0));

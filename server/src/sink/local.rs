@@ -220,7 +220,7 @@ impl LocalSink {
 
     /// Fixes what the terminal says if the handler ends without an error; its status may be a bad
     /// one. Without it, that end is `ok`, or `cancelled` once STOP came.
-    pub fn set_terminal(&mut self, terminal: Terminal) {
+    pub fn set_terminal(&self, terminal: Terminal) {
         let StreamKey { link, stream } = self.key;
         self.ctx.with_link(link, |_, role| {
             ServerLink::of(role).set_terminal(stream, terminal);
@@ -228,7 +228,7 @@ impl LocalSink {
     }
 
     /// Attaches a pair to the terminal, for example a usage record. Kept until the handler ends.
-    pub fn add_trailer(&mut self, key: impl Into<Bytes>, value: impl Into<Bytes>) {
+    pub fn add_trailer(&self, key: impl Into<Bytes>, value: impl Into<Bytes>) {
         let StreamKey { link, stream } = self.key;
         let pair = (key.into(), value.into());
         self.ctx.with_link(link, |_, role| {

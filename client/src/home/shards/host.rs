@@ -9,9 +9,9 @@ use ringmain_codec::{OpenError, Status};
 use ringmain_shard::{Link, LinkKey, ShardCtx};
 
 use super::part::ShardPart;
-use super::role::{ClientLink, LinkCalls};
+use super::role::{ClientLink, LinkCalls, Reader};
 use crate::call::Request;
-use crate::calls::{Sink, StreamKey, Terminal};
+use crate::calls::{Forward, Sink, StreamKey, Terminal};
 use crate::driver::Host;
 use crate::pool::Pool;
 use crate::source::Watches;
@@ -74,12 +74,22 @@ impl PartialEq for LocalLink {
     }
 }
 
+/// How a response comes.
+#[derive(Clone)]
+pub(crate) enum Delivery {
+    /// In whole messages.
+    Messages,
+    /// In pieces as they arrive.
+    Pieces,
+    /// In pieces that are offered at once.
+    Forward(Rc<dyn Forward>),
+}
+
 /// A shard's side of calls: for tasks on it.
 pub(crate) struct LocalHost {
     pub(crate) ctx: ShardCtx,
     pub(crate) part: Rc<ShardPart>,
-    /// Deliver pieces instead of whole messages.
-    pub(crate) pieces: bool,
+    pub(crate) delivery: Delivery,
 }
 
 impl Host for LocalHost {
@@ -99,13 +109,13 @@ impl Host for LocalHost {
 
     fn open(&self, link: &LocalLink, request: &Request) -> Result<StreamKey, OpenError> {
         let now = self.ctx.now();
-        let sink = if self.pieces {
-            Sink::pieces()
-        } else {
-            Sink::messages()
+        let (sink, reader) = match &self.delivery {
+            Delivery::Messages => (Sink::messages(), Reader::Here),
+            Delivery::Pieces => (Sink::pieces(), Reader::Here),
+            Delivery::Forward(forward) => (Sink::pieces(), Reader::Forward(Rc::clone(forward))),
         };
         let opened = link.with(&self.ctx, |calls, link| {
-            calls.open_request(now, link, request, sink, None)
+            calls.open_request(now, link, request, sink, reader)
         });
         let stream = opened.unwrap_or(Err(OpenError::Closed))?;
         let mut calls = link.calls.borrow_mut();

@@ -20,7 +20,7 @@ use std::time::Instant;
 use ringmain_shard::{Clock, ShardHandle, ShardSet};
 use ringmain_telemetry::{Counter, Telemetry};
 
-pub(crate) use self::host::{LocalHost, LocalLink};
+pub(crate) use self::host::{Delivery, LocalHost, LocalLink};
 pub(crate) use self::part::ShardPart;
 use self::shared::SharedStream;
 use self::signals::LostSignals;

@@ -13,12 +13,41 @@ use ringmain_telemetry::{Counter, Gauge};
 use super::host::LocalLink;
 use super::part::ShardPart;
 use super::shared::SharedStream;
-use crate::calls::{CallCounts, Calls};
+use crate::calls::{Attachment, CallCounts, Calls, Forward};
 use crate::home::{dial_failure, down_status, publish};
 use crate::pool::{Dial, PeerKey};
 
-/// The streams of one link; those with an attachment are read on another thread.
-pub(crate) type LinkCalls = Calls<Option<Arc<SharedStream>>>;
+/// The streams of one link.
+pub(crate) type LinkCalls = Calls<Reader>;
+
+/// Who reads a stream.
+pub(crate) enum Reader {
+    /// A task of this shard.
+    Here,
+    /// Somebody on another thread.
+    There(Arc<SharedStream>),
+    /// Whoever takes its pieces as they arrive.
+    Forward(Rc<dyn Forward>),
+}
+
+impl Attachment for Reader {
+    fn forward(&self) -> Option<&dyn Forward> {
+        match self {
+            Self::Forward(forward) => Some(&**forward),
+            Self::Here | Self::There(_) => None,
+        }
+    }
+}
+
+impl std::fmt::Debug for Reader {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(match self {
+            Self::Here => "Here",
+            Self::There(_) => "There",
+            Self::Forward(_) => "Forward",
+        })
+    }
+}
 
 /// A dial and the addresses that are left to try, the next one last.
 pub(super) struct Dialing {
@@ -104,10 +133,11 @@ impl ClientLink {
             if let Some(waker) = calls.take_waker(key) {
                 waker.wake();
             }
-            let shared = calls.attachment_mut(key).and_then(|shared| shared.clone());
-            if let Some(shared) = shared
-                && shared.deliver(&mut calls, key)
-            {
+            let Some(Reader::There(shared)) = calls.attachment_mut(key) else {
+                continue;
+            };
+            let shared = Arc::clone(shared);
+            if shared.deliver(&mut calls, key) {
                 calls.forget(key);
             }
         }

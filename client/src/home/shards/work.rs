@@ -9,8 +9,9 @@ use std::task::{Context, Poll};
 use ringmain_codec::InstanceId;
 use ringmain_shard::{ShardCtx, ShardWork};
 
-use super::host::LocalHost;
+use super::host::{Delivery, LocalHost};
 use super::part::ShardPart;
+use super::role::Reader;
 use super::shared::{DROPPED, SharedStream};
 use super::stream::ShardStream;
 use crate::call::Request;
@@ -51,7 +52,7 @@ async fn make_call(ctx: ShardCtx, part: Rc<ShardPart>, work: CallWork) {
     let host = LocalHost {
         ctx: ctx.clone(),
         part,
-        pieces: false,
+        delivery: Delivery::Messages,
     };
     let mut driver = Driver::new(host, Arc::clone(request));
     let mut sleep = pin!(request.deadline.map(|deadline| ctx.sleep_until(deadline)));
@@ -102,7 +103,7 @@ fn attach(ctx: &ShardCtx, shared: &Arc<SharedStream>, opened: Opened<super::Loca
     let ended = {
         let mut calls = link.calls().borrow_mut();
         if let Some(place) = calls.attachment_mut(stream) {
-            *place = Some(Arc::clone(shared));
+            *place = Reader::There(Arc::clone(shared));
         }
         let ended = shared.deliver(&mut calls, stream);
         if ended {
