@@ -89,7 +89,7 @@ const ROWS: &[Row] = &[
     Row {
         package: RUNTIME,
         layer: 4,
-        may_use: &[SERVER, CLIENT, DISCOVERY, TELEMETRY],
+        may_use: &[SERVER, CLIENT, DISCOVERY, CODEC, SHARD, TELEMETRY],
     },
     Row {
         package: TESTKIT,
