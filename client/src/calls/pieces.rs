@@ -141,3 +141,6 @@ impl PieceBox {
         self.ready.is_empty() && self.front.is_none()
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -13,13 +13,17 @@
 //! together: fragments are passed on as they arrive, and a frame that arrives in two halves leaves
 //! as two fragments.
 //!
-//! What a token costs on the relay's shard, as drawn up beforehand; the crate's tests assert the
-//! first two columns:
+//! What a token costs on the relay's shard. The crate's tests count the first two columns; wakes
+//! are those of the stream's task, and a token's part in its turn's receives and sends is not
+//! shown:
 //!
 //! | | copies of its bytes | allocations | wakes | syscalls |
 //! |---|---|---|---|---|
-//! | the consumer keeps up | 1 | 0 | 0 | 0 (its share of one receive and one send a turn) |
-//! | it had to wait | 2 | 2 in 64 KiB | at most 2 | the same |
+//! | it leaves at once | 1 | 0 | 0 | 0 |
+//! | it has to wait | 2 | about 3 in 64 KiB | at most 2 | 0 |
+//!
+//! A token has to wait when the caller has no credit or its link no room, which is also so when
+//! more arrives in one turn than one out-buffer (64 KiB) holds.
 //!
 //! A caller that goes away, and a deadline that passes, drop the handler and with it the call, so
 //! the worker hears KILL. STOP goes on as STOP. The worker's terminal comes back word for word,

@@ -21,6 +21,13 @@ use ringmain_testkit::{COUNT, ECHO, HANG, HomeKind, PANIC, Rig, TAKE, WorkerConf
 /// Tells what of the request reached it, then fails with a text and a trailer.
 pub const CONTEXT: &str = "test.worker.context";
 
+/// Sends [`ROUND`] tokens of [`TOKEN_BYTES`] for each message of its input.
+pub const ROUNDS: &str = "test.worker.rounds";
+/// Tokens of one round.
+pub const ROUND: usize = 50;
+/// Bytes of one of its tokens.
+pub const TOKEN_BYTES: usize = 96;
+
 const RELAY_ID: u64 = 1000;
 
 /// What the parts are made of.
@@ -72,17 +79,23 @@ impl Plane {
         let mut back = Rig::with(workers, HomeKind::Inline, ClientConfig::default()).await;
         let mut registrations = Vec::new();
         for worker in &back.workers {
-            let served = worker
-                .server
-                .serve_local(Rig::endpoint(CONTEXT), |ctx: &ShardCtx| {
+            let server = &worker.server;
+            let served = [
+                server.serve_local(Rig::endpoint(ROUNDS), |_| rounds),
+                server.serve_local(Rig::endpoint(CONTEXT), |ctx: &ShardCtx| {
                     let ctx = ctx.clone();
                     move |request, sink| context(ctx.clone(), request, sink)
-                });
-            served.unwrap();
-            let record = record(worker.server.instance(), CONTEXT, &worker.address);
-            registrations.push(back.discovery.register(record).await.unwrap());
+                }),
+            ];
+            assert_eq!(served, [Ok(()), Ok(())]);
+            for name in [CONTEXT, ROUNDS] {
+                let record = record(server.instance(), name, &worker.address);
+                registrations.push(back.discovery.register(record).await.unwrap());
+            }
         }
-        back.wait_for(CONTEXT, back.workers.len()).await;
+        for name in [CONTEXT, ROUNDS] {
+            back.wait_for(name, back.workers.len()).await;
+        }
 
         let shards = ShardSetConfig {
             io,
@@ -96,7 +109,7 @@ impl Plane {
             .build();
         let id = InstanceId::new(RELAY_ID).unwrap();
         let relay = Server::new(shards, id, parts.relay);
-        for name in [COUNT, ECHO, TAKE, HANG, PANIC, CONTEXT] {
+        for name in [COUNT, ECHO, TAKE, HANG, PANIC, CONTEXT, ROUNDS] {
             let factory = Relay::factory(client.clone(), Rig::endpoint(name));
             relay.serve_local(Rig::endpoint(name), factory).unwrap();
         }
@@ -105,9 +118,11 @@ impl Plane {
 
         let mut front = Rig::over(vec![], io, parts.home, parts.client).await;
         front.register(id, &address).await;
-        let context = record(id, CONTEXT, &address);
-        registrations.push(front.discovery.register(context).await.unwrap());
-        for name in [COUNT, ECHO, TAKE, HANG, PANIC, CONTEXT] {
+        for name in [CONTEXT, ROUNDS] {
+            let record = record(id, name, &address);
+            registrations.push(front.discovery.register(record).await.unwrap());
+        }
+        for name in [COUNT, ECHO, TAKE, HANG, PANIC, CONTEXT, ROUNDS] {
             front.wait_for(name, 1).await;
         }
         Self {
@@ -167,4 +182,14 @@ async fn context(
     sink.send(text.as_bytes()).await?;
     sink.add_trailer("usage_tokens", "7");
     Err(HandlerError::application("the model said no"))
+}
+
+async fn rounds(request: Request<LocalInput>, mut sink: LocalSink) -> Result<(), HandlerError> {
+    let Request { mut input, .. } = request;
+    while input.next().await.is_some() {
+        for _ in 0..ROUND {
+            sink.send(&[b'x'; TOKEN_BYTES]).await?;
+        }
+    }
+    Ok(())
 }

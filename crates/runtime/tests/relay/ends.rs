@@ -6,7 +6,7 @@ use bytes::Bytes;
 use ringmain_client::{Call, CallError};
 use ringmain_codec::{Started, Status};
 use ringmain_server::ServerConfig;
-use ringmain_testkit::{COUNT, ECHO, HANG, PANIC, Rig, eventually};
+use ringmain_testkit::{COUNT, ECHO, HANG, PANIC, RawPeer, Rig, eventually};
 
 use crate::plane::{CONTEXT, Parts, Plane};
 use crate::{drain, everywhere};
@@ -169,6 +169,37 @@ fn a_full_worker_is_told_apart_from_one_that_started() {
         eventually("nobody waits", || {
             plane.back.workers[0].server.waiting() == 0
         });
+        drop(running);
+        eventually("nothing is left", || plane.is_quiet());
+    });
+}
+
+#[test]
+fn stop_reaches_a_request_that_still_waits() {
+    everywhere(|io| async move {
+        let one = ServerConfig {
+            concurrency_max: 1,
+            ..ServerConfig::default()
+        };
+        let plane = Plane::with(Parts {
+            workers: vec![one],
+            ..Parts::new(io)
+        })
+        .await;
+        let endpoint = Rig::endpoint(HANG);
+        let running = plane.front.client.call(&endpoint, Call::new("")).await;
+        let (worker, address) = (&plane.back.workers[0].server, plane.address.clone());
+        tokio::task::block_in_place(|| {
+            let mut peer = RawPeer::ready(&address);
+            let stream = peer.open(ECHO, b"w").unwrap();
+            eventually("it waits", || worker.waiting() == 1);
+            peer.connection.stop(stream);
+            peer.flush();
+            let (bytes, status, started) = peer.answer(stream);
+            assert_eq!((bytes.len(), status), (0, Status::Cancelled));
+            assert_ne!(started, Started::Yes);
+        });
+        assert_eq!((worker.waiting(), worker.running()), (0, 1));
         drop(running);
         eventually("nothing is left", || plane.is_quiet());
     });
