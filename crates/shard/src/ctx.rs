@@ -250,6 +250,10 @@ impl ShardCtx {
         self.inner.commands.borrow_mut().pop_front()
     }
 
+    pub(crate) fn has_commands(&self) -> bool {
+        !self.inner.commands.borrow().is_empty()
+    }
+
     pub(crate) fn mark_dirty(&self, key: LinkKey) {
         self.inner.dirty.borrow_mut().push(key);
     }

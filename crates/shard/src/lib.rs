@@ -18,6 +18,7 @@
 mod clock;
 mod ctx;
 mod key;
+mod late;
 mod link;
 mod links;
 mod mailboxes;

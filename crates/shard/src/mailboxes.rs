@@ -4,8 +4,9 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicUsize;
 
 use crossbeam_utils::CachePadded;
-use ringmain_reactor::mailbox::Sender;
+use ringmain_reactor::mailbox::{Receiver, Sender, TrySendError};
 
+use crate::late::Late;
 use crate::message::{ShardMessage, ShardSignal, ShardWork};
 
 /// Address of one shard for any thread. Cheap to clone.
@@ -13,14 +14,20 @@ use crate::message::{ShardMessage, ShardSignal, ShardWork};
 pub struct ShardHandle {
     index: usize,
     sender: Sender<ShardMessage>,
+    late: Arc<Late>,
     links: Arc<CachePadded<AtomicUsize>>,
 }
 
 impl ShardHandle {
-    pub(crate) fn new(index: usize, sender: Sender<ShardMessage>) -> Self {
+    pub(crate) fn new(
+        index: usize,
+        sender: Sender<ShardMessage>,
+        receiver: &Receiver<ShardMessage>,
+    ) -> Self {
         Self {
             index,
             sender,
+            late: Arc::new(Late::new(receiver.doorbell().clone())),
             links: Arc::default(),
         }
     }
@@ -42,13 +49,27 @@ impl ShardHandle {
         }
     }
 
-    /// Signals a shared object to the shard. Never blocks, never allocates.
+    /// Runs `work` on the shard also when its mailbox is full: for an end, which must not be lost.
+    /// Never blocks. Whoever calls bounds how often; everything else is for [`run`](Self::run).
     ///
     /// # Errors
     ///
-    /// The mailbox is full or the shard has stopped; the object comes back.
+    /// The shard has stopped; the work comes back.
+    pub fn run_assured(&self, work: Box<dyn ShardWork>) -> Result<(), Box<dyn ShardWork>> {
+        match self.post_assured(ShardMessage::Work(work)) {
+            Err(ShardMessage::Work(work)) => Err(work),
+            _ => Ok(()),
+        }
+    }
+
+    /// Signals a shared object to the shard, also when its mailbox is full. Never blocks; never
+    /// allocates while the mailbox has room. An object must not signal again before it was seen.
+    ///
+    /// # Errors
+    ///
+    /// The shard has stopped; the object comes back.
     pub fn signal(&self, signal: Arc<dyn ShardSignal>) -> Result<(), Arc<dyn ShardSignal>> {
-        match self.post(ShardMessage::Signal(signal)) {
+        match self.post_assured(ShardMessage::Signal(signal)) {
             Err(ShardMessage::Signal(signal)) => Err(signal),
             _ => Ok(()),
         }
@@ -69,10 +90,23 @@ impl ShardHandle {
         self.links.load(std::sync::atomic::Ordering::Relaxed)
     }
 
+    pub(crate) fn late(&self) -> &Late {
+        &self.late
+    }
+
     pub(crate) fn post(&self, message: ShardMessage) -> Result<(), ShardMessage> {
         self.sender
             .try_send(message)
-            .map_err(ringmain_reactor::mailbox::TrySendError::into_inner)
+            .map_err(TrySendError::into_inner)
+    }
+
+    /// As [`post`](Self::post), past a full mailbox as well.
+    pub(crate) fn post_assured(&self, message: ShardMessage) -> Result<(), ShardMessage> {
+        match self.sender.try_send(message) {
+            Ok(()) => Ok(()),
+            Err(TrySendError::Full(message)) => self.late.push(message),
+            Err(error) => Err(error.into_inner()),
+        }
     }
 }
 

@@ -35,8 +35,9 @@ impl ShardSet {
             .unzip();
         let handles: Arc<[ShardHandle]> = senders
             .into_iter()
+            .zip(&receivers)
             .enumerate()
-            .map(|(index, sender)| ShardHandle::new(index, sender))
+            .map(|(index, (sender, receiver))| ShardHandle::new(index, sender, receiver))
             .collect();
         let shards = reactors
             .into_iter()

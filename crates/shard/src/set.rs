@@ -234,7 +234,8 @@ impl ShardSet {
     }
 
     /// Says goodbye on every link, flushes, closes, and ends the threads, at the latest after
-    /// `within`. Blocks; not for use on a shard. A set that is turned by hand is only told to stop.
+    /// `within`. Blocks, though not for the shard that it is called on. A set that is turned by hand
+    /// is only told to stop.
     ///
     /// # Errors
     ///
@@ -242,21 +243,16 @@ impl ShardSet {
     pub fn stop(&self, within: Duration) -> io::Result<()> {
         let mut threads = self.threads.lock().unwrap_or_else(PoisonError::into_inner);
         for handle in self.handles.iter() {
-            let mut message = ShardMessage::Stop { within };
-            // A full mailbox drains by itself; a closed one means that the thread has ended.
-            while let Err(back) = handle.post(message) {
-                if threads
-                    .get(handle.index())
-                    .is_none_or(JoinHandle::is_finished)
-                {
-                    break;
-                }
-                message = back;
-                std::thread::yield_now();
-            }
+            // A closed mailbox means that the thread has ended.
+            drop(handle.post_assured(ShardMessage::Stop { within }));
         }
         let mut first = Ok(());
+        let here = std::thread::current().id();
         for thread in threads.drain(..) {
+            if thread.thread().id() == here {
+                // The last owner was dropped on this shard, which ends after this turn.
+                continue;
+            }
             let outcome = thread
                 .join()
                 .unwrap_or_else(|_| Err(io::Error::other("shard panicked")));
@@ -383,7 +379,7 @@ fn run<R: Reactor>(
     };
     let (sender, receiver) = mailbox::channel(config.mailbox_max, reactor.waker());
     handle_tx
-        .send(Ok(ShardHandle::new(index, sender)))
+        .send(Ok(ShardHandle::new(index, sender, &receiver)))
         .map_err(|_| gone())?;
     let Ok(handles) = peers.recv() else {
         return Ok(());

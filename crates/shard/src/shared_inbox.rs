@@ -127,15 +127,8 @@ impl SharedInbox {
         if self.signalled.swap(true, Ordering::AcqRel) {
             return;
         }
-        if self
-            .shard
-            .signal(Arc::clone(self) as Arc<dyn ShardSignal>)
-            .is_err()
-        {
-            // The credit stays owed; the next message taken tries again, and a shard whose
-            // mailbox is full collects it when it next fills this inbox.
-            self.signalled.store(false, Ordering::Release);
-        }
+        // A shard that has stopped owes nobody credit.
+        drop(self.shard.signal(Arc::clone(self) as Arc<dyn ShardSignal>));
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {

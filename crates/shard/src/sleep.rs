@@ -15,10 +15,9 @@ use crate::ctx::{ShardCtx, TimerTarget};
 pub(crate) struct Sleepers(Slab<Option<Waker>>);
 
 impl Sleepers {
-    pub(crate) fn wake(&mut self, index: u32) {
-        if let Some(waker) = self.0.get_mut(index as usize).and_then(Option::take) {
-            waker.wake();
-        }
+    /// The waker of a sleep that is over, to be fired once nothing is borrowed.
+    pub(crate) fn take(&mut self, index: u32) -> Option<Waker> {
+        self.0.get_mut(index as usize).and_then(Option::take)
     }
 }
 
@@ -48,7 +47,8 @@ impl Future for Sleep {
         }
         let waker = Some(cx.waker().clone());
         if let Some((index, _)) = self.armed {
-            self.ctx.sleepers().borrow_mut().0[index] = waker;
+            let before = std::mem::replace(&mut self.ctx.sleepers().borrow_mut().0[index], waker);
+            drop(before);
         } else {
             let index = self.ctx.sleepers().borrow_mut().0.insert(waker);
             let target = TimerTarget::Sleeper(u32::try_from(index).unwrap_or(u32::MAX));
@@ -63,7 +63,8 @@ impl Drop for Sleep {
     fn drop(&mut self) {
         if let Some((index, key)) = self.armed.take() {
             self.ctx.timers().borrow_mut().cancel(key);
-            self.ctx.sleepers().borrow_mut().0.remove(index);
+            let waker = self.ctx.sleepers().borrow_mut().0.remove(index);
+            drop(waker);
         }
     }
 }

@@ -62,18 +62,21 @@ impl StreamCell {
         self.buffered_bytes.load(Ordering::Acquire)
     }
 
-    /// Adds `bytes` unless that would pass `max`; an empty queue takes one message of any size.
+    /// Adds a message of `bytes` unless that would pass `max`; an empty queue takes one message of
+    /// any size. An empty message counts as one byte, so that the queue is bounded in any case.
     ///
     /// Producers of one stream may call it from several threads.
     pub fn try_enter_queue(&self, bytes: usize, max: usize) -> bool {
+        let bytes = weight(bytes);
         let enter = |now: usize| (now == 0 || now + bytes <= max).then_some(now + bytes);
         self.buffered_bytes
             .fetch_update(Ordering::AcqRel, Ordering::Acquire, enter)
             .is_ok()
     }
 
-    /// Takes `bytes` off and wakes the producer that waits for room.
+    /// Takes a message of `bytes` off and wakes the producer that waits for room.
     pub fn left_queue(&self, bytes: usize) {
+        let bytes = weight(bytes);
         let before = self.buffered_bytes.fetch_sub(bytes, Ordering::AcqRel);
         assert!(before >= bytes, "more bytes left the queue than entered it");
         self.sender.wake();
@@ -94,4 +97,9 @@ impl StreamCell {
         self.canceller.wake();
         self.sender.wake();
     }
+}
+
+/// What a message counts for.
+const fn weight(bytes: usize) -> usize {
+    if bytes == 0 { 1 } else { bytes }
 }

@@ -1,7 +1,7 @@
 //! A place for wakers that any thread may register in and wake.
 
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Mutex, PoisonError};
+use std::sync::atomic::{AtomicBool, Ordering, fence};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::task::Waker;
 
 /// Wakers kept per place; a further one replaces the oldest after waking it, so nobody is lost.
@@ -20,28 +20,47 @@ impl SharedWaker {
     /// Remembers `waker` until the next [`wake`](Self::wake). The caller must check its condition
     /// once more after this, since a wake may have come just before.
     pub fn register(&self, waker: &Waker) {
-        let mut waiting = self.waiting.lock().unwrap_or_else(PoisonError::into_inner);
-        if !waiting.iter().any(|known| known.will_wake(waker)) {
-            if waiting.len() == WAITERS_MAX {
-                waiting.remove(0).wake();
+        let mut oldest = None;
+        {
+            let mut waiting = self.lock();
+            if !waiting.iter().any(|known| known.will_wake(waker)) {
+                if waiting.len() == WAITERS_MAX {
+                    oldest = Some(waiting.remove(0));
+                }
+                waiting.push(waker.clone());
             }
-            waiting.push(waker.clone());
+            self.armed.store(true, Ordering::SeqCst);
         }
-        self.armed.store(true, Ordering::SeqCst);
+        // Keeps the caller's second look behind the flag, also on machines that would not.
+        fence(Ordering::SeqCst);
+        if let Some(oldest) = oldest {
+            oldest.wake();
+        }
     }
 
     /// Wakes everyone who waits.
     pub fn wake(&self) {
         // SeqCst pairs with `register`: either this sees the flag, or the registrant's second
         // look sees the condition.
-        std::sync::atomic::fence(Ordering::SeqCst);
+        fence(Ordering::SeqCst);
         if !self.armed.load(Ordering::SeqCst) {
             return;
         }
-        let mut waiting = self.waiting.lock().unwrap_or_else(PoisonError::into_inner);
-        self.armed.store(false, Ordering::SeqCst);
-        for waker in waiting.drain(..) {
+        // Fired outside of the lock: a waker may be the last owner of something that wakes here.
+        let mut woken = [const { None }; WAITERS_MAX];
+        {
+            let mut waiting = self.lock();
+            self.armed.store(false, Ordering::SeqCst);
+            for (place, waker) in woken.iter_mut().zip(waiting.drain(..)) {
+                *place = Some(waker);
+            }
+        }
+        for waker in woken.into_iter().flatten() {
             waker.wake();
         }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Vec<Waker>> {
+        self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

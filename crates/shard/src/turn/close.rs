@@ -28,6 +28,22 @@ impl<R: Reactor> Shard<R> {
         self.reactor.close(socket);
     }
 
+    /// Closes a link once its output has left; one that is not connected has nobody to tell.
+    pub(super) fn close(&mut self, key: LinkKey) {
+        let Some(entry) = self.entry(key) else { return };
+        let mut borrowed = entry.borrow_mut();
+        if borrowed.state == LinkState::Connecting {
+            drop(borrowed);
+            self.take_down(key, LinkDown::Local);
+            return;
+        }
+        borrowed.close_when_flushed = Some(LinkDown::Local);
+        if !borrowed.dirty {
+            borrowed.dirty = true;
+            self.ctx.mark_dirty(key);
+        }
+    }
+
     /// Tells the role that its link ended, once, and starts to close the socket.
     pub(super) fn take_down(&mut self, key: LinkKey, down: LinkDown) {
         let Some(entry) = self.entry(key) else { return };
@@ -55,6 +71,10 @@ impl<R: Reactor> Shard<R> {
         }
         if this.link.has_output() || this.link.is_sending() {
             let deadline = self.ctx.now() + LINGER;
+            // The timer of its open days may be due sooner, and would cut the last bytes off.
+            if let Some((_, timer)) = this.timer.take() {
+                self.ctx.timers().borrow_mut().cancel(timer);
+            }
             self.rearm(key, this, Some(deadline));
             if !this.dirty {
                 this.dirty = true;

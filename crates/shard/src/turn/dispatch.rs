@@ -26,6 +26,8 @@ impl<R: Reactor> Shard<R> {
                 let down = LinkDown::Dial(error.kind(), error.to_string());
                 if let Some(key) = self.forget_socket(socket) {
                     self.take_down(key, down);
+                    // One that was given up before has heard of its end; no `Closed` will come.
+                    self.remove(key);
                 }
             }
             Event::Received { socket, buf } => {

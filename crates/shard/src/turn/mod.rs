@@ -19,7 +19,7 @@ use crate::clock::Clock;
 use crate::ctx::{Command, ShardCtx};
 use crate::key::LinkKey;
 use crate::message::ShardMessage;
-use crate::roles::{LinkAcceptor, LinkDown};
+use crate::roles::LinkAcceptor;
 
 /// Tasks polled in one turn at most; the rest waits for the next.
 const TASKS_PER_TURN_MAX: usize = 1024;
@@ -46,6 +46,8 @@ pub struct Shard<R: Reactor> {
     ctx: ShardCtx,
     exec: Executor,
     mailbox: Receiver<ShardMessage>,
+    /// What found the mailbox full, and how many items of the mailbox were there before it.
+    late: (Vec<ShardMessage>, usize),
     by_socket: Vec<Option<(SocketId, LinkKey)>>,
     listeners: Vec<(ListenerId, Arc<dyn LinkAcceptor>, SocketOptions)>,
     dirty: Vec<LinkKey>,
@@ -68,6 +70,7 @@ impl<R: Reactor> Shard<R> {
             ctx,
             exec,
             mailbox,
+            late: (Vec::new(), 0),
             by_socket: Vec::new(),
             listeners: Vec::new(),
             dirty: Vec::new(),
@@ -149,7 +152,9 @@ impl<R: Reactor> Shard<R> {
     fn wait_until(&mut self) -> Option<Instant> {
         let now = self.ctx.now();
         self.ended = None;
-        if !self.exec.is_idle() || self.ctx.has_dirty() || self.mailbox.has_work() {
+        // A link that goes down as it is flushed may leave commands behind: its role dials anew.
+        let has_work = self.ctx.has_dirty() || self.ctx.has_commands() || self.has_mail();
+        if has_work || !self.exec.is_idle() {
             self.ended = Some(now);
             return Some(now);
         }
@@ -168,11 +173,9 @@ impl<R: Reactor> Shard<R> {
             return until;
         }
         let (mailbox, exec) = (&self.mailbox, &self.exec);
-        let has_mail = || mailbox.has_work() || !exec.is_idle();
-        if self.reactor.spin(until, &has_mail)
-            || !self.mailbox.prepare_park()
-            || !self.exec.prepare_park()
-        {
+        let late = self.ctx.handles()[self.ctx.index()].late();
+        let has_work = || mailbox.has_work() || late.any() || !exec.is_idle();
+        if self.reactor.spin(until, &has_work) || !mailbox.doorbell().prepare_park(has_work) {
             return Some(now);
         }
         until
@@ -191,21 +194,41 @@ impl<R: Reactor> Shard<R> {
         }
     }
 
+    fn has_mail(&self) -> bool {
+        let late = self.ctx.handles()[self.ctx.index()].late();
+        self.mailbox.has_work() || late.any() || !self.late.0.is_empty()
+    }
+
     fn take_mail(&mut self) {
+        if self.late.0.is_empty() {
+            // Everything that is in the mailbox now goes before it, so that no end overtakes.
+            let late = self.ctx.handles()[self.ctx.index()].late().take();
+            self.late = (late, self.mailbox.len());
+        }
         for _ in 0..MAIL_PER_TURN_MAX {
+            if self.late.1 == 0 {
+                for message in std::mem::take(&mut self.late.0) {
+                    self.handle(message);
+                }
+            }
             let Some(message) = self.mailbox.try_recv() else {
                 return;
             };
-            match message {
-                ShardMessage::Adopt { fd, peer, acceptor } => {
-                    self.adopt(fd, peer.as_ref(), &acceptor);
-                }
-                ShardMessage::Listen(request) => self.listen(*request),
-                ShardMessage::Unlisten => self.unlisten(),
-                ShardMessage::Work(work) => work.run(&self.ctx),
-                ShardMessage::Signal(signal) => signal.signalled(&self.ctx),
-                ShardMessage::Stop { within } => self.stop(within),
+            self.late.1 = self.late.1.saturating_sub(1);
+            self.handle(message);
+        }
+    }
+
+    fn handle(&mut self, message: ShardMessage) {
+        match message {
+            ShardMessage::Adopt { fd, peer, acceptor } => {
+                self.adopt(fd, peer.as_ref(), &acceptor);
             }
+            ShardMessage::Listen(request) => self.listen(*request),
+            ShardMessage::Unlisten => self.unlisten(),
+            ShardMessage::Work(work) => work.run(&self.ctx),
+            ShardMessage::Signal(signal) => signal.signalled(&self.ctx),
+            ShardMessage::Stop { within } => self.stop(within),
         }
     }
 
@@ -213,24 +236,19 @@ impl<R: Reactor> Shard<R> {
         while let Some(command) = self.ctx.next_command() {
             match command {
                 Command::Dial { key, address } => self.dial(key, &address),
-                Command::Close { key } => {
-                    if let Some(entry) = self.entry(key) {
-                        let mut entry = entry.borrow_mut();
-                        entry.close_when_flushed = Some(LinkDown::Local);
-                        if !entry.dirty {
-                            entry.dirty = true;
-                            self.ctx.mark_dirty(key);
-                        }
-                    }
-                }
+                Command::Close { key } => self.close(key),
             }
         }
     }
 }
 
-/// Handlers and links may hold the context, which holds them: the circle is cut here.
+/// Handlers and links may hold the context, which holds them: the circle is cut here. Links that
+/// are left, because the time to stop was over or the shard failed, end their streams as they go.
 impl<R: Reactor> Drop for Shard<R> {
     fn drop(&mut self) {
+        self.ctx.handles()[self.ctx.index()].late().close();
         self.ctx.forget_extensions();
+        let links = std::mem::take(&mut *self.ctx.links().borrow_mut());
+        drop(links);
     }
 }

@@ -1,5 +1,6 @@
 //! New links: dialed, accepted, handed over.
 
+use std::io::{self, ErrorKind};
 use std::os::fd::OwnedFd;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -21,6 +22,11 @@ impl<R: Reactor> Shard<R> {
             .links()
             .fetch_add(1, Ordering::Relaxed);
         self.count_links();
+        if self.stop_at.is_some() {
+            let down = LinkDown::Dial(ErrorKind::Interrupted, "the shard is stopping".to_owned());
+            self.take_down(key, down);
+            return;
+        }
         match self.reactor.connect(address, &self.socket_options) {
             Ok(socket) => {
                 entry.borrow_mut().socket = Some(socket);
@@ -41,6 +47,7 @@ impl<R: Reactor> Shard<R> {
         self.ctx.count(Counter::Accepts, 1);
         let known = self.listeners.iter().find(|(id, ..)| *id == listener);
         let Some((_, acceptor, _)) = known else {
+            self.ctx.count(Counter::LinksRefused, 1);
             return;
         };
         let acceptor = Arc::clone(acceptor);
@@ -111,13 +118,15 @@ impl<R: Reactor> Shard<R> {
             acceptor,
             reply,
         } = request;
-        let result = self
-            .reactor
-            .listen(&address, &options)
-            .map(|(listener, address)| {
-                self.listeners.push((listener, acceptor, options.socket));
-                address
-            });
+        let result = if self.stop_at.is_some() {
+            Err(io::Error::other("the shard has stopped"))
+        } else {
+            self.reactor.listen(&address, &options)
+        };
+        let result = result.map(|(listener, address)| {
+            self.listeners.push((listener, acceptor, options.socket));
+            address
+        });
         // The asker may have given up; then the listener stays until the shard stops.
         drop(reply.try_send(result));
     }

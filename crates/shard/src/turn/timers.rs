@@ -17,7 +17,12 @@ impl<R: Reactor> Shard<R> {
             let due = self.ctx.timers().borrow_mut().poll_expired(now);
             let Some(target) = due else { return };
             match target {
-                TimerTarget::Sleeper(index) => self.ctx.sleepers().borrow_mut().wake(index),
+                TimerTarget::Sleeper(index) => {
+                    let waker = self.ctx.sleepers().borrow_mut().take(index);
+                    if let Some(waker) = waker {
+                        waker.wake();
+                    }
+                }
                 TimerTarget::Stream(key, stream) => {
                     let ctx = self.ctx.clone();
                     ctx.clone().with_link(key, |link, role| {
