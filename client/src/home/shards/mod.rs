@@ -9,7 +9,6 @@ mod part;
 mod resolve;
 mod role;
 mod shared;
-mod signals;
 mod stream;
 mod work;
 
@@ -18,12 +17,10 @@ use std::sync::{Arc, Weak};
 use std::time::Instant;
 
 use ringmain_shard::{Clock, ShardHandle, ShardSet};
-use ringmain_telemetry::{Counter, Telemetry};
 
 pub(crate) use self::host::{Delivery, LocalHost, LocalLink};
 pub(crate) use self::part::ShardPart;
 use self::shared::SharedStream;
-use self::signals::LostSignals;
 pub(crate) use self::stream::{ShardSink, ShardStream};
 use self::work::{CallWork, CloseWork, WaitForCall};
 use crate::call::Request;
@@ -40,15 +37,6 @@ pub(crate) struct HomeShared {
     pub(crate) watches: Arc<Watches>,
     pub(crate) config: Arc<ClientConfig>,
     pub(crate) shards: usize,
-    /// Per shard.
-    lost: Box<[LostSignals]>,
-}
-
-impl HomeShared {
-    /// Whether a full mailbox refused a signal to the shard.
-    pub(crate) fn has_lost_signals(&self, shard: usize) -> bool {
-        self.lost[shard].any()
-    }
 }
 
 /// The links of one client, spread over the shards.
@@ -56,7 +44,6 @@ pub(crate) struct ShardsHome {
     shared: Arc<HomeShared>,
     handles: Arc<[ShardHandle]>,
     next: AtomicUsize,
-    telemetry: Arc<Telemetry>,
     clock: Clock,
     /// Whether the set still runs. Not kept alive from here: a client may be dropped on a shard.
     set: Weak<ShardSet>,
@@ -74,13 +61,11 @@ impl ShardsHome {
             watches,
             config,
             shards: handles.len(),
-            lost: handles.iter().map(|_| LostSignals::default()).collect(),
         };
         Self {
             shared: Arc::new(shared),
             handles,
             next: AtomicUsize::new(0),
-            telemetry: Arc::clone(set.telemetry()),
             clock: set.clock().clone(),
             set: Arc::downgrade(set),
         }
@@ -109,9 +94,9 @@ impl ShardsHome {
                 credit_step,
             );
             let work = CallWork::new(Arc::clone(&request), Arc::clone(&shared));
-            match handle.run(Box::new(work)) {
-                Ok(()) => return WaitForCall::new(shared).await,
-                Err(_) => self.telemetry.process().inc(Counter::MailboxFull),
+            // A full mailbox counts itself.
+            if handle.run(Box::new(work)).is_ok() {
+                return WaitForCall::new(shared).await;
             }
             first = first.wrapping_add(1);
         }
@@ -131,9 +116,8 @@ impl ShardsHome {
 impl Drop for ShardsHome {
     fn drop(&mut self) {
         for handle in self.handles.iter() {
-            // A shard that has stopped has closed its links; a full mailbox leaves them to the
-            // shard's own end.
-            drop(handle.run(Box::new(CloseWork {
+            // A shard that has stopped has closed its links.
+            drop(handle.run_assured(Box::new(CloseWork {
                 client: self.shared.client,
             })));
         }

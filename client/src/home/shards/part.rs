@@ -5,7 +5,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 use ringmain_reactor::Address;
-use ringmain_shard::{ShardCtx, ShardSignal};
+use ringmain_shard::ShardCtx;
 use ringmain_telemetry::Counter;
 use rustc_hash::FxHashMap;
 
@@ -47,16 +47,10 @@ impl ShardPart {
         let parts = ctx.extension(Parts::default);
         let part = parts.0.borrow_mut().remove(&client);
         if let Some(part) = part {
-            for link in part.pool.borrow_mut().take_links() {
+            let links = part.pool.borrow_mut().take_links();
+            for link in links {
                 link.close_when_unused(ctx, "client closed");
             }
-        }
-    }
-
-    /// Handles the signals that a full mailbox refused.
-    pub(super) fn take_lost(ctx: &ShardCtx, home: &HomeShared) {
-        for stream in home.lost[ctx.index()].take() {
-            stream.signalled(ctx);
         }
     }
 

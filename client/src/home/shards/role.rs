@@ -173,12 +173,6 @@ impl LinkRole for ClientLink {
     ) -> Result<(), ConnectionError> {
         let result = self.calls.borrow_mut().on_bytes(ctx.now(), link, chunk);
         self.settle(ctx, key, link);
-        let home = self.part.home();
-        if home.has_lost_signals(ctx.index()) {
-            let (ctx_then, home) = (ctx.clone(), Arc::clone(home));
-            ctx.spawn(async move { ShardPart::take_lost(&ctx_then, &home) })
-                .detach();
-        }
         result
     }
 

@@ -11,7 +11,6 @@ use ringmain_shard::{
 };
 
 use super::HomeShared;
-use super::part::ShardPart;
 use super::role::ClientLink;
 use crate::calls::{Calls, StreamKey, Terminal, Took};
 use crate::error::CallError;
@@ -175,9 +174,8 @@ impl SharedStream {
         if self.signalled.swap(true, Ordering::AcqRel) {
             return;
         }
-        if self.shard.signal(Arc::<Self>::clone(self)).is_err() {
-            self.home.lost[self.shard.index()].push(Arc::clone(self));
-        }
+        // A shard that has stopped has ended the stream.
+        drop(self.shard.signal(Arc::<Self>::clone(self)));
     }
 
     /// Does on the shard what the consumer asked for.
@@ -232,7 +230,6 @@ impl ShardSignal for SharedStream {
                 }
             });
         }
-        ShardPart::take_lost(ctx, &self.home);
     }
 }
 

@@ -38,7 +38,6 @@ impl ShardWork for CallWork {
     fn run(self: Box<Self>, ctx: &ShardCtx) {
         let home = self.answer.0.home();
         let part = ShardPart::of(ctx, home);
-        ShardPart::take_lost(ctx, home);
         ctx.spawn(make_call(ctx.clone(), part, *self)).detach();
     }
 }
