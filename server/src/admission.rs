@@ -20,6 +20,8 @@ pub(crate) enum Admitted {
 pub(crate) struct Admission {
     concurrency_max: usize,
     queue_max: usize,
+    /// Requests whose first message is not whole yet; bounded by the streams of all links.
+    arriving: AtomicUsize,
     running: AtomicUsize,
     waiting: AtomicUsize,
     draining: AtomicBool,
@@ -37,12 +39,22 @@ impl Admission {
         Arc::new(Self {
             concurrency_max,
             queue_max,
+            arriving: AtomicUsize::new(0),
             running: AtomicUsize::new(0),
             waiting: AtomicUsize::new(0),
             draining: AtomicBool::new(false),
             freed: Box::new(freed),
             quiet: SharedWaker::default(),
         })
+    }
+
+    /// Lets a request in that has just been opened, unless the process drains. Whoever waits for
+    /// the end of the drain then sees it: it enters before it looks, as the drain sets its flag
+    /// before it counts.
+    pub(crate) fn arrive(self: &Arc<Self>) -> Option<Arriving> {
+        self.arriving.fetch_add(1, Ordering::SeqCst);
+        let arriving = Arriving(Arc::clone(self));
+        (!self.is_draining()).then_some(arriving)
     }
 
     /// Takes a slot or a place in the queue. A newcomer never overtakes those who wait.
@@ -75,9 +87,12 @@ impl Admission {
         self.draining.load(Ordering::SeqCst)
     }
 
-    /// Requests running and waiting.
+    /// Requests arriving, waiting and running. Never 0 while there is one: a request enters its
+    /// next count before it leaves the last, and they are read in its direction.
     pub(crate) fn in_flight(&self) -> usize {
-        self.running.load(Ordering::SeqCst) + self.waiting.load(Ordering::SeqCst)
+        let arriving = self.arriving.load(Ordering::SeqCst);
+        let waiting = self.waiting.load(Ordering::SeqCst);
+        arriving + waiting + self.running.load(Ordering::SeqCst)
     }
 
     pub(crate) fn running(&self) -> usize {
@@ -107,6 +122,17 @@ impl std::fmt::Debug for Admission {
             .field("running", &self.running())
             .field("waiting", &self.waiting())
             .finish_non_exhaustive()
+    }
+}
+
+/// A request that is still arriving.
+#[derive(Debug)]
+pub(crate) struct Arriving(Arc<Admission>);
+
+impl Drop for Arriving {
+    fn drop(&mut self) {
+        self.0.arriving.fetch_sub(1, Ordering::SeqCst);
+        self.0.quiet.wake();
     }
 }
 
@@ -166,6 +192,18 @@ mod tests {
         let permit = admission.try_run();
         drop(waiting);
         drop(permit);
+        assert_eq!(admission.in_flight(), 0);
+    }
+
+    #[test]
+    fn what_arrives_is_in_flight_until_a_drain_begins() {
+        let admission = Admission::new(1, 1, || {});
+        let arriving = admission.arrive().expect("it does not drain");
+        admission.set_draining();
+        assert_eq!(admission.in_flight(), 1, "the drain waits for it");
+        assert!(admission.arrive().is_none(), "nothing new is let in");
+        assert_eq!(admission.in_flight(), 1, "what was refused is not counted");
+        drop(arriving);
         assert_eq!(admission.in_flight(), 0);
     }
 

@@ -15,6 +15,7 @@
 #![forbid(unsafe_code)]
 
 mod admission;
+mod classes;
 mod config;
 mod drain;
 mod error;

@@ -206,7 +206,7 @@ impl Server {
         self.shards.begin_listen(address, options, acceptor)
     }
 
-    /// Requests that are running or waiting now.
+    /// Requests that are arriving, waiting or running now.
     pub fn in_flight(&self) -> usize {
         self.shared.admission.in_flight()
     }
@@ -234,8 +234,8 @@ impl Server {
                     }
                 });
             });
-            // A stopped shard has said goodbye already; a full one refuses each OPEN by itself.
-            drop(handle.run(work));
+            // A stopped shard has said goodbye already.
+            drop(handle.run_assured(work));
         }
     }
 

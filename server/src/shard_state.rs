@@ -1,10 +1,9 @@
 //! What the links of one server share on one shard.
 
 use std::cell::{Cell, RefCell};
-use std::collections::VecDeque;
 use std::rc::Rc;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::Duration;
 
 use ringmain_codec::{EndpointId, InstanceId, Priority};
@@ -13,13 +12,14 @@ use ringmain_telemetry::Gauge;
 use rustc_hash::FxHashMap;
 
 use crate::admission::Admission;
+use crate::classes::Classes;
 use crate::config::ServerConfig;
 use crate::role::with_server_link;
 use crate::service::Service;
 use crate::sink::StreamKey;
 
-/// How often a shard with waiting requests looks for a free slot by itself, in case a signal met
-/// a full mailbox.
+/// How often a shard with waiting requests looks for a free slot by itself: one that is freed while
+/// a request is on its way into the queue tells nobody.
 const RECHECK: Duration = Duration::from_millis(50);
 
 /// What all shards of one server share.
@@ -35,16 +35,20 @@ pub(crate) struct Queues {
     server: u64,
     handles: Arc<[ShardHandle]>,
     waiting: Box<[AtomicUsize]>,
+    /// Per shard: it has been told and has not looked yet.
+    told: Box<[AtomicBool]>,
     next: AtomicUsize,
 }
 
 impl Queues {
     pub(crate) fn new(server: u64, handles: Arc<[ShardHandle]>) -> Arc<Self> {
         let waiting = handles.iter().map(|_| AtomicUsize::new(0)).collect();
+        let told = handles.iter().map(|_| AtomicBool::new(false)).collect();
         Arc::new(Self {
             server,
             handles,
             waiting,
+            told,
             next: AtomicUsize::new(0),
         })
     }
@@ -56,8 +60,10 @@ impl Queues {
         let index = (0..shards)
             .map(|offset| first.wrapping_add(offset) % shards)
             .find(|&index| self.waiting[index].load(Ordering::SeqCst) > 0);
-        if let Some(index) = index {
-            // A full mailbox is made up for by that shard's own re-check.
+        if let Some(index) = index
+            && !self.told[index].swap(true, Ordering::SeqCst)
+        {
+            // A shard that has stopped has nobody waiting.
             drop(self.handles[index].signal(Arc::clone(self) as Arc<dyn ShardSignal>));
         }
     }
@@ -65,6 +71,8 @@ impl Queues {
 
 impl ShardSignal for Queues {
     fn signalled(self: Arc<Self>, ctx: &ShardCtx) {
+        // Before it looks for slots: one that is freed from here on tells again.
+        self.told[ctx.index()].store(false, Ordering::SeqCst);
         if let Some(shard) = Servers::on(ctx).find(self.server) {
             shard.call_waiting(ctx);
         }
@@ -94,7 +102,7 @@ pub(crate) struct ServerShard {
     shared: Arc<ServerShared>,
     services: RefCell<FxHashMap<EndpointId, Rc<dyn Service>>>,
     by_name: RefCell<FxHashMap<Box<str>, EndpointId>>,
-    queue: RefCell<[VecDeque<Ticket>; 3]>,
+    queue: RefCell<Classes<Ticket>>,
     left_queue: Cell<usize>,
     rechecking: Cell<bool>,
     reassembly_bytes: Cell<usize>,
@@ -172,7 +180,7 @@ impl ServerShard {
         priority: Priority,
     ) -> Ticket {
         let ticket = Ticket(Rc::new(Cell::new(Some(key))));
-        self.queue.borrow_mut()[priority as usize].push_back(ticket.clone());
+        self.queue.borrow_mut().push(priority, ticket.clone());
         self.shared.queues.waiting[ctx.index()].fetch_add(1, Ordering::SeqCst);
         if !self.rechecking.replace(true) {
             let this = Rc::clone(self);
@@ -198,30 +206,23 @@ impl ServerShard {
         self.shared.queues.waiting[ctx.index()].fetch_sub(1, Ordering::SeqCst);
         self.left_queue.set(self.left_queue.get() + 1);
         let mut queue = self.queue.borrow_mut();
-        let tickets: usize = queue.iter().map(VecDeque::len).sum();
-        if self.left_queue.get() * 2 > tickets {
-            for class in queue.iter_mut() {
-                class.retain(|ticket| ticket.0.get().is_some());
-            }
+        if self.left_queue.get() * 2 > queue.len() {
+            queue.retain(|ticket| ticket.0.get().is_some());
             self.left_queue.set(0);
         }
     }
 
     fn has_waiting(&self) -> bool {
-        self.queue.borrow().iter().any(|class| !class.is_empty())
+        self.queue.borrow().len() > 0
     }
 
-    /// Calls waiting requests, highest class first, while slots are free.
+    /// Calls waiting requests, each class in its share, while slots are free.
     fn call_waiting(&self, ctx: &ShardCtx) {
         while self.has_waiting() {
             let Some(permit) = self.admission().try_run() else {
                 return;
             };
-            let next = self
-                .queue
-                .borrow_mut()
-                .iter_mut()
-                .find_map(VecDeque::pop_front);
+            let next = self.queue.borrow_mut().pop();
             let Some(ticket) = next else { return };
             let Some(key) = ticket.0.take() else {
                 self.left_queue.set(self.left_queue.get().saturating_sub(1));

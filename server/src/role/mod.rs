@@ -145,6 +145,10 @@ impl LinkRole for ServerLink {
         let now = ctx.now();
         loop {
             let Some(event) = link.read(now, &mut chunk)? else {
+                if self.shard.admission().is_draining() {
+                    // A link that came after the drain began has not heard of it. Idempotent.
+                    link.goaway(Status::Draining, "draining");
+                }
                 return Ok(());
             };
             let input = match event {
@@ -239,7 +243,10 @@ impl LinkRole for ServerLink {
             match self.shard.config().on_disconnect {
                 OnDisconnect::Kill => taken.cell.set_killed(),
                 OnDisconnect::Stop { grace } => {
+                    // Closed as well: nothing can be sent, and whoever waits for an engine to end
+                    // the stream need not.
                     taken.cell.set_stopped();
+                    taken.cell.set_closed();
                     let ended = ctx.sleep_until(ctx.now() + grace);
                     let ctx = ctx.clone();
                     let cell = std::sync::Arc::clone(&taken.cell);
@@ -257,6 +264,16 @@ impl LinkRole for ServerLink {
 
     fn as_any(&mut self) -> &mut dyn Any {
         self
+    }
+}
+
+/// A shard that ends without saying goodbye tells producers elsewhere, so that none pushes on.
+impl Drop for ServerLink {
+    fn drop(&mut self) {
+        for stream in self.streams.iter().flatten() {
+            stream.cell.set_killed();
+            stream.cell.set_closed();
+        }
     }
 }
 

@@ -12,7 +12,7 @@ use super::ServerLink;
 use super::ends::rejected_counter;
 use super::input::{NO_ROOM, Piece, reserve};
 use super::stream::{Phase, ServerStream};
-use crate::admission::{Admitted, Permit};
+use crate::admission::{Admitted, Arriving, Permit};
 use crate::request::{Context, RequestHead};
 use crate::service::{Service, Start};
 use crate::sink::StreamKey;
@@ -58,6 +58,7 @@ impl Refusal {
 pub(super) struct Opening {
     head: RequestHead,
     service: Rc<dyn Service>,
+    arriving: Arriving,
 }
 
 impl ServerLink {
@@ -68,9 +69,9 @@ impl ServerLink {
         _stream: StreamHandle,
         open: &Open<'_>,
     ) -> Result<Opening, Refusal> {
-        if self.shard.admission().is_draining() {
+        let Some(arriving) = self.shard.admission().arrive() else {
             return Err(Refusal::new(Status::Draining, "this instance is draining"));
-        }
+        };
         let Some((endpoint, service)) = self.shard.find(open.endpoint) else {
             let message = "no such endpoint on this instance";
             return Err(Refusal::new(Status::UnknownEndpoint, message));
@@ -80,7 +81,11 @@ impl ServerLink {
             return Err(Refusal::new(Status::DeadlineExceeded, message));
         }
         let head = RequestHead::new(open, endpoint, ctx.now());
-        Ok(Opening { head, service })
+        Ok(Opening {
+            head,
+            service,
+            arriving,
+        })
     }
 
     /// Enters the stream with its first bytes; the credit to return at once.
@@ -91,7 +96,11 @@ impl ServerLink {
         opening: Result<Opening, Refusal>,
         first: Option<Piece<'_>>,
     ) -> Result<u32, Refusal> {
-        let Opening { head, service } = opening?;
+        let Opening {
+            head,
+            service,
+            arriving,
+        } = opening?;
         let mut entry = ServerStream {
             stream,
             service,
@@ -107,7 +116,9 @@ impl ServerLink {
             trailers: Vec::new(),
             terminal: None,
             deadline: None,
-            phase: Phase::Receiving,
+            phase: Phase::Receiving {
+                _arriving: arriving,
+            },
         };
         let mut release = 0;
         if let Some(piece) = first {
@@ -147,14 +158,15 @@ impl ServerLink {
         let Some(found) = self.find(stream) else {
             return;
         };
-        let whole = matches!(found.phase, Phase::Receiving) && found.inbox.ready() > 0;
-        if !whole {
-            return;
-        }
+        // From the first byte on: one that arrives too slowly is over in time as well.
         if found.deadline.is_none()
             && let Some(deadline) = found.head.as_ref().and_then(|head| head.deadline)
         {
             found.deadline = Some(ctx.set_stream_timer(key, stream, deadline));
+        }
+        let whole = matches!(found.phase, Phase::Receiving { .. }) && found.inbox.ready() > 0;
+        if !whole {
+            return;
         }
         let key = StreamKey { link: key, stream };
         match admission.admit() {

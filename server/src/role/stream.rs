@@ -9,7 +9,7 @@ use ringmain_codec::{Priority, StreamHandle};
 use ringmain_reactor::timer::TimerKey;
 use ringmain_shard::{Inbox, SharedInbox, StreamCell};
 
-use crate::admission::Waiting;
+use crate::admission::{Arriving, Waiting};
 use crate::request::RequestHead;
 use crate::service::{Running, Service};
 use crate::shard_state::Ticket;
@@ -23,7 +23,7 @@ use crate::terminal::Terminal;
 /// ```
 pub(super) enum Phase {
     /// The first message is not complete.
-    Receiving,
+    Receiving { _arriving: Arriving },
     /// Complete, in the queue for a handler slot.
     Waiting { _place: Waiting, ticket: Ticket },
     /// The handler has been called.

@@ -5,7 +5,8 @@ use std::future::{Future, poll_fn};
 use std::sync::Arc;
 
 use bytes::Bytes;
-use ringmain_shard::{ShardCtx, ShardHandle, SharedInbox};
+use ringmain_codec::Status;
+use ringmain_shard::{ShardCtx, ShardHandle, SharedInbox, StreamCell};
 use tokio::runtime::Handle;
 use tokio::task::JoinHandle;
 
@@ -95,10 +96,11 @@ impl<H: Handler> Service for RemoteService<H> {
             },
             context,
         };
-        let sink = Sink::new(shard.clone(), key, cell, sink_bytes_max);
+        let sink = Sink::new(shard.clone(), key, Arc::clone(&cell), sink_bytes_max);
         let mut finish = Finish {
             shard,
             key,
+            cell,
             drain: Some(sink.drain()),
             permit: Some(permit),
         };
@@ -108,7 +110,7 @@ impl<H: Handler> Service for RemoteService<H> {
                 Ok(()) => Outcome::Done,
                 Err(error) => Outcome::Failed(error),
             };
-            finish.end(outcome).await;
+            finish.end(outcome);
         });
         Started {
             running: Running::new(AbortOnDrop(task)),
@@ -126,55 +128,48 @@ impl Drop for AbortOnDrop {
 }
 
 /// Ends a stream from the handler's thread: what the sink queued first, then the terminal.
+///
+/// Dropped without an end, because the handler panicked or its runtime was shut down, it ends the
+/// stream as well. It may then be on any thread, the shard's own included, so nothing here waits.
 struct Finish {
     shard: ShardHandle,
     key: StreamKey,
+    cell: Arc<StreamCell>,
     drain: Option<SinkDrain>,
     permit: Option<Permit>,
 }
 
 impl Finish {
-    async fn end(&mut self, outcome: Outcome) {
-        let Some(mut work) = self.work(outcome) else {
+    fn end(&mut self, outcome: Outcome) {
+        let Some(drain) = self.drain.take() else {
             return;
         };
-        // The terminal must not be lost to a full mailbox: wait for room.
-        while let Err(back) = self.shard.run(work) {
-            if self.shard.is_stopped() {
-                return;
-            }
-            work = back;
-            tokio::task::yield_now().await;
-        }
-    }
-
-    fn work(&mut self, outcome: Outcome) -> Option<Box<dyn ringmain_shard::ShardWork>> {
-        let drain = self.drain.take()?;
-        let permit = self.permit.take();
-        let key = self.key;
-        Some(Box::new(move |ctx: &ShardCtx| {
+        let (key, permit) = (self.key, self.permit.take());
+        let work = move |ctx: &ShardCtx| {
             drain.run(ctx);
             with_server_link(ctx, key, |link, role| {
                 role.handler_ended(ctx, link, key.stream, &outcome);
             });
             drop(permit);
-        }))
+        };
+        // A shard that has stopped has ended its streams. Bounded by the handlers that run.
+        drop(self.shard.run_assured(Box::new(work)));
     }
 }
 
 impl Drop for Finish {
     fn drop(&mut self) {
-        if !std::thread::panicking() {
+        if self.cell.is_killed() {
+            // Whoever dropped the handler has ended the stream.
             return;
         }
-        if let Some(mut work) = self.work(Outcome::Panicked) {
-            while let Err(back) = self.shard.run(work) {
-                if self.shard.is_stopped() {
-                    return;
-                }
-                work = back;
-                std::thread::yield_now();
-            }
-        }
+        self.end(if std::thread::panicking() {
+            Outcome::Panicked
+        } else {
+            Outcome::Failed(HandlerError {
+                status: Status::Internal,
+                message: "the handler's runtime has shut down".to_owned(),
+            })
+        });
     }
 }

@@ -71,8 +71,8 @@ impl Sink {
     /// The caller dropped the stream, the stream has ended, or the message is too large.
     pub async fn send(&mut self, message: &[u8]) -> Result<(), SinkError> {
         poll_fn(|cx| self.poll_enter(cx, message)).await?;
-        // The message is queued; only the signal may still have to wait for mailbox room.
-        poll_fn(|cx| self.poll_signal(cx)).await
+        self.shared.signal();
+        Ok(())
     }
 
     fn poll_enter(&self, cx: &Context<'_>, message: &[u8]) -> Poll<Result<(), SinkError>> {
@@ -96,16 +96,6 @@ impl Sink {
         queue.bytes.extend_from_slice(message);
         queue.lens.push(len);
         Poll::Ready(Ok(()))
-    }
-
-    fn poll_signal(&self, cx: &Context<'_>) -> Poll<Result<(), SinkError>> {
-        match self.shared.signal() {
-            true => Poll::Ready(Ok(())),
-            false => {
-                cx.waker().wake_by_ref();
-                Poll::Pending
-            }
-        }
     }
 
     /// Attaches a pair to the terminal, for example a usage record.
@@ -142,21 +132,16 @@ impl Shared {
         self.queue.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Tells the shard that there is something; false if its mailbox is full.
-    fn signal(self: &Arc<Self>) -> bool {
+    /// Tells the shard that there is something.
+    fn signal(self: &Arc<Self>) {
         if self.signalled.swap(true, Ordering::AcqRel) {
-            return true;
+            return;
         }
-        if self
-            .shard
-            .signal(Arc::clone(self) as Arc<dyn ShardSignal>)
-            .is_ok()
-        {
-            return true;
+        let signal = Arc::clone(self) as Arc<dyn ShardSignal>;
+        if self.shard.signal(signal).is_err() {
+            // A stopped shard never takes anything again.
+            self.cell.set_closed();
         }
-        self.signalled.store(false, Ordering::Release);
-        // A stopped shard never takes anything again.
-        self.cell.is_closed()
     }
 
     fn deliver_all(&self, ctx: &ShardCtx) {
@@ -181,7 +166,9 @@ impl Shared {
         });
         if taken.is_none() {
             self.cell.set_closed();
-            self.cell.left_queue(queue.bytes.len());
+            for len in &queue.lens {
+                self.cell.left_queue(*len as usize);
+            }
         }
         queue.bytes.clear();
         queue.lens.clear();
