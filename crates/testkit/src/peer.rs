@@ -99,6 +99,17 @@ impl RawPeer {
     ///
     /// What the codec says.
     pub fn open(&mut self, endpoint: &str, data: &[u8]) -> Result<StreamHandle, OpenError> {
+        let opened = self.prepare(endpoint, data);
+        self.flush();
+        opened
+    }
+
+    /// Opens a stream and leaves its OPEN to be sent.
+    ///
+    /// # Errors
+    ///
+    /// What the codec says.
+    pub fn prepare(&mut self, endpoint: &str, data: &[u8]) -> Result<StreamHandle, OpenError> {
         let params = OpenParams {
             request_id: RequestId([7; 16]),
             deadline: None,
@@ -107,11 +118,8 @@ impl RawPeer {
             endpoint,
             metadata: Metadata::default(),
         };
-        let opened = self
-            .connection
-            .open(Instant::now(), &params, Some(data.to_vec()), true);
-        self.flush();
-        opened
+        self.connection
+            .open(Instant::now(), &params, Some(data.to_vec()), true)
     }
 
     /// Writes everything the protocol has to say. A peer that has hung up is noticed by reading.

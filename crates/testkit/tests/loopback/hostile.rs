@@ -80,6 +80,80 @@ fn a_conversation_cut_at_every_byte_costs_itself_alone() {
 }
 
 #[test]
+fn an_open_cut_at_every_byte_costs_itself_alone() {
+    beside_a_good_peer(|worker| {
+        let mut whole = RawPeer::ready(&worker.address);
+        let stream = whole.open(ECHO, b"cut me anywhere").unwrap();
+        assert_eq!(whole.answer(stream).1, Status::Ok);
+        let mut frames = RawPeer::ready(&worker.address);
+        frames.prepare(ECHO, b"cut me anywhere").unwrap();
+        let open = frames.transmit();
+        assert!(open.len() > 40, "an OPEN is what is cut");
+        for cut in 0..open.len() {
+            let mut peer = RawPeer::ready(&worker.address);
+            peer.write(&open[..cut]).unwrap();
+            peer.socket.shutdown(Shutdown::Both).unwrap();
+        }
+        assert_eq!(
+            worker.counter(Counter::ProtocolErrors),
+            0,
+            "an end is no error"
+        );
+    });
+}
+
+/// One frame by its parts, well formed or not.
+fn frame(stream: u32, kind: u8, flags: u8, len: u16, body: &[u8]) -> Vec<u8> {
+    let mut bytes = stream.to_le_bytes().to_vec();
+    bytes.extend([kind, flags]);
+    bytes.extend(len.to_le_bytes());
+    bytes.extend(body);
+    bytes
+}
+
+#[test]
+fn frames_that_break_the_rules_close_their_link() {
+    const DATA: u8 = 5;
+    const CREDIT: u8 = 9;
+    const PING: u8 = 10;
+    const NO_KIND: u8 = 0x3f;
+    let open_of_another_parity = frame(2, 3, 0, 0, &[]);
+    let cases: [(&str, Vec<u8>); 7] = [
+        (
+            "data longer than announced",
+            frame(1, DATA, 0, u16::MAX, &[0; 64]),
+        ),
+        (
+            "data on a stream never opened",
+            frame(99, DATA, 0, 4, b"data"),
+        ),
+        (
+            "credit that overflows",
+            frame(0, CREDIT, 0, 4, &u32::MAX.to_le_bytes()),
+        ),
+        ("credit of nothing", frame(0, CREDIT, 0, 4, &[0; 4])),
+        ("a stream of the acceptor's", open_of_another_parity),
+        ("a kind that nobody knows", frame(0, NO_KIND, 0, 0, &[])),
+        (
+            "pings without end",
+            frame(0, PING, 0, 8, &[1; 8]).repeat(5000),
+        ),
+    ];
+    beside_a_good_peer(|worker| {
+        for (name, bytes) in &cases {
+            let broken =
+                || worker.counter(Counter::ProtocolErrors) + worker.counter(Counter::Floods);
+            let before = broken();
+            let mut peer = RawPeer::ready(&worker.address);
+            // The worker may hang up before it has all of it.
+            let _cut_off = peer.write(bytes).is_err();
+            peer.until_closed();
+            eventually(name, || broken() == before + 1);
+        }
+    });
+}
+
+#[test]
 fn frames_byte_by_byte_are_the_same_frames() {
     for io in drivers() {
         let worker = Worker::start(1, WorkerConfig::new(io));

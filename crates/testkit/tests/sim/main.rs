@@ -8,6 +8,7 @@
 mod check;
 mod death;
 mod keepalive;
+mod lifecycle;
 mod manual;
 mod memory;
 mod plan;

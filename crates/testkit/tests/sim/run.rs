@@ -160,7 +160,8 @@ impl Stage<'_> {
             "seed {seed} ({weather:?}): these calls never end: {pending:#?}"
         );
 
-        // What is on its way to the workers (kills, the last credit, what a partition held) arrives.
+        // What is on its way to the workers (kills, the last credit, what a partition held)
+        // arrives.
         world.run_until(world.elapsed() + STRAGGLERS_ARRIVE_WITHIN);
         let limit = world.elapsed() + LINKS_END_WITHIN;
         world.run_while(limit, |world| !world.leftovers().is_empty());
