@@ -75,8 +75,9 @@ impl Relay {
     /// Makes the relay of each shard, for
     /// [`Server::serve_local`](ringmain_server::Server::serve_local).
     ///
-    /// The client must have its links on the server's own shards ([`ringmain_client::Home::Shards`]);
-    /// else every request ends as `internal`, with that reason.
+    /// The client must have its links on the server's own shards
+    /// ([`Home::Shards`](ringmain_client::Home::Shards)); else every request ends as `internal`,
+    /// with that reason.
     pub fn factory(
         client: Client,
         target: EndpointId,
