@@ -19,7 +19,7 @@ Examples:
 
 /// The request plane for LLM inference on Linux.
 #[derive(Debug, Parser)]
-#[command(name = "ringmain", version, about, after_help = EXAMPLES, max_term_width = 100)]
+#[command(name = "ringmain", version, after_help = EXAMPLES, max_term_width = 100)]
 pub(crate) struct Cli {
     /// What to do.
     #[command(subcommand)]
@@ -111,7 +111,7 @@ pub(crate) struct ServeArgs {
     #[command(flatten)]
     pub(crate) io: IoArgs,
     /// Print one JSON object per event instead of text.
-    #[arg(long)]
+    #[arg(long, help_heading = "Output")]
     pub(crate) json: bool,
 }
 
@@ -151,7 +151,7 @@ pub(crate) struct CallArgs {
     #[command(flatten)]
     pub(crate) io: IoArgs,
     /// Print one JSON object at the end instead of tokens.
-    #[arg(long)]
+    #[arg(long, help_heading = "Output")]
     pub(crate) json: bool,
 }
 
@@ -191,7 +191,7 @@ pub(crate) struct DemoArgs {
     #[command(flatten)]
     pub(crate) io: IoArgs,
     /// Print one JSON object at the end instead of text.
-    #[arg(long)]
+    #[arg(long, help_heading = "Output")]
     pub(crate) json: bool,
 }
 
