@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use ringmain_shard::SharedWaker;
+use ringmain_telemetry::{Gauge, Telemetry};
 
 /// What the process may do with one more request.
 #[derive(Debug)]
@@ -25,6 +26,7 @@ pub(crate) struct Admission {
     running: AtomicUsize,
     waiting: AtomicUsize,
     draining: AtomicBool,
+    telemetry: Arc<Telemetry>,
     /// Told when a slot is free and when nothing is left.
     freed: Box<dyn Fn() + Send + Sync>,
     quiet: SharedWaker,
@@ -34,6 +36,7 @@ impl Admission {
     pub(crate) fn new(
         concurrency_max: usize,
         queue_max: usize,
+        telemetry: Arc<Telemetry>,
         freed: impl Fn() + Send + Sync + 'static,
     ) -> Arc<Self> {
         Arc::new(Self {
@@ -43,6 +46,7 @@ impl Admission {
             running: AtomicUsize::new(0),
             waiting: AtomicUsize::new(0),
             draining: AtomicBool::new(false),
+            telemetry,
             freed: Box::new(freed),
             quiet: SharedWaker::default(),
         })
@@ -65,6 +69,7 @@ impl Admission {
             return Admitted::Run(permit);
         }
         if enter(&self.waiting, self.queue_max) {
+            self.telemetry.process().gauge_add(Gauge::RequestsQueued, 1);
             return Admitted::Wait(Waiting(Arc::clone(self)));
         }
         Admitted::Refuse(if self.queue_max == 0 {
@@ -76,7 +81,11 @@ impl Admission {
 
     /// Takes a slot if one is free.
     pub(crate) fn try_run(self: &Arc<Self>) -> Option<Permit> {
-        enter(&self.running, self.concurrency_max).then(|| Permit(Arc::clone(self)))
+        enter(&self.running, self.concurrency_max).then(|| {
+            let process = self.telemetry.process();
+            process.gauge_add(Gauge::HandlersRunning, 1);
+            Permit(Arc::clone(self))
+        })
     }
 
     pub(crate) fn set_draining(&self) {
@@ -142,6 +151,8 @@ pub(crate) struct Permit(Arc<Admission>);
 
 impl Drop for Permit {
     fn drop(&mut self) {
+        let process = self.0.telemetry.process();
+        process.gauge_sub(Gauge::HandlersRunning, 1);
         self.0.running.fetch_sub(1, Ordering::SeqCst);
         if self.0.waiting.load(Ordering::SeqCst) > 0 {
             (self.0.freed)();
@@ -156,6 +167,8 @@ pub(crate) struct Waiting(Arc<Admission>);
 
 impl Drop for Waiting {
     fn drop(&mut self) {
+        let process = self.0.telemetry.process();
+        process.gauge_sub(Gauge::RequestsQueued, 1);
         self.0.waiting.fetch_sub(1, Ordering::SeqCst);
         self.0.quiet.wake();
     }
@@ -169,7 +182,7 @@ mod tests {
     fn limits_hold_and_come_back() {
         let freed = Arc::new(AtomicUsize::new(0));
         let count = Arc::clone(&freed);
-        let admission = Admission::new(1, 1, move || {
+        let admission = Admission::new(1, 1, Telemetry::new(0), move || {
             count.fetch_add(1, Ordering::SeqCst);
         });
         let Admitted::Run(running) = admission.admit() else {
@@ -197,7 +210,7 @@ mod tests {
 
     #[test]
     fn what_arrives_is_in_flight_until_a_drain_begins() {
-        let admission = Admission::new(1, 1, || {});
+        let admission = Admission::new(1, 1, Telemetry::new(0), || {});
         let arriving = admission.arrive().expect("it does not drain");
         admission.set_draining();
         assert_eq!(admission.in_flight(), 1, "the drain waits for it");
@@ -209,7 +222,7 @@ mod tests {
 
     #[test]
     fn without_a_queue_the_slots_are_the_limit() {
-        let admission = Admission::new(0, 0, || {});
+        let admission = Admission::new(0, 0, Telemetry::new(0), || {});
         assert!(matches!(
             admission.admit(),
             Admitted::Refuse("concurrency_max")

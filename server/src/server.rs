@@ -62,9 +62,13 @@ impl Server {
         let number = SERVERS.fetch_add(1, Ordering::Relaxed);
         let queues = Queues::new(number, Arc::clone(shards.handles()));
         let freed = Arc::clone(&queues);
-        let admission = Admission::new(config.concurrency_max, config.queue_max, move || {
-            freed.slot_freed();
-        });
+        tracing::info!(?config, "server.limits");
+        let admission = Admission::new(
+            config.concurrency_max,
+            config.queue_max,
+            Arc::clone(shards.telemetry()),
+            move || freed.slot_freed(),
+        );
         let shared = Arc::new(ServerShared {
             config,
             instance,

@@ -40,6 +40,8 @@ io_stats! {
     accepts_failed,
     /// Pauses of a listener after it ran out of descriptors or memory.
     accepts_backed_off,
+    /// Times a listener that had ended or paused was started again; part of `rearmed`.
+    accepts_rearmed,
     /// Connections whose accept was overtaken by `unlisten`, closed at once.
     accepts_discarded,
     /// Dials started.

@@ -10,6 +10,7 @@ use ringmain_reactor::timer::TimerKey;
 use crate::key::LinkKey;
 use crate::link::Link;
 use crate::roles::{LinkDown, LinkRole};
+use crate::turn::LinkFigures;
 
 /// Where a link is in its life.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -32,6 +33,7 @@ pub(crate) struct LinkEntry {
     pub(crate) socket: Option<SocketId>,
     pub(crate) dirty: bool,
     pub(crate) timer: Option<(Instant, TimerKey)>,
+    pub(crate) figures: LinkFigures,
     /// Closed by this side as soon as nothing is left to send.
     pub(crate) close_when_flushed: Option<LinkDown>,
 }
@@ -70,6 +72,7 @@ impl LinkSlab {
             socket: None,
             dirty: false,
             timer: None,
+            figures: LinkFigures::default(),
             close_when_flushed: None,
         }));
         self.len += 1;

@@ -6,6 +6,8 @@ use std::sync::atomic::AtomicUsize;
 use crossbeam_utils::CachePadded;
 use ringmain_reactor::mailbox::{Receiver, Sender, TrySendError};
 
+use ringmain_telemetry::{Counter, Telemetry};
+
 use crate::late::Late;
 use crate::message::{ShardMessage, ShardSignal, ShardWork};
 
@@ -15,6 +17,7 @@ pub struct ShardHandle {
     index: usize,
     sender: Sender<ShardMessage>,
     late: Arc<Late>,
+    telemetry: Arc<Telemetry>,
     links: Arc<CachePadded<AtomicUsize>>,
 }
 
@@ -23,10 +26,12 @@ impl ShardHandle {
         index: usize,
         sender: Sender<ShardMessage>,
         receiver: &Receiver<ShardMessage>,
+        telemetry: Arc<Telemetry>,
     ) -> Self {
         Self {
             index,
             sender,
+            telemetry,
             late: Arc::new(Late::new(receiver.doorbell().clone())),
             links: Arc::default(),
         }
@@ -78,6 +83,11 @@ impl ShardHandle {
     /// Whether the shard has ended; it takes nothing any more.
     pub fn is_stopped(&self) -> bool {
         self.sender.is_closed()
+    }
+
+    /// Counts something that happened off the shard, for the process.
+    pub fn count(&self, counter: Counter, n: u64) {
+        self.telemetry.process().add(counter, n);
     }
 
     /// Links that this shard owns or was just given.

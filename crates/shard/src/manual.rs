@@ -37,7 +37,9 @@ impl ShardSet {
             .into_iter()
             .zip(&receivers)
             .enumerate()
-            .map(|(index, (sender, receiver))| ShardHandle::new(index, sender, receiver))
+            .map(|(index, (sender, receiver))| {
+                ShardHandle::new(index, sender, receiver, Arc::clone(&telemetry))
+            })
             .collect();
         let shards = reactors
             .into_iter()

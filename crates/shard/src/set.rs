@@ -379,7 +379,12 @@ fn run<R: Reactor>(
     };
     let (sender, receiver) = mailbox::channel(config.mailbox_max, reactor.waker());
     handle_tx
-        .send(Ok(ShardHandle::new(index, sender, &receiver)))
+        .send(Ok(ShardHandle::new(
+            index,
+            sender,
+            &receiver,
+            Arc::clone(&telemetry),
+        )))
         .map_err(|_| gone())?;
     let Ok(handles) = peers.recv() else {
         return Ok(());

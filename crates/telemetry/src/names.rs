@@ -172,23 +172,24 @@ metrics! {
     AcceptErrors = "ringmain_accept_errors_total", Count, Sum, "Accepts that failed, for example for want of descriptors.";
     ListenerRearmed = "ringmain_listener_rearmed_total", Count, Sum, "Times a listener was armed again after it ended.";
 
-    CreditStalls = "ringmain_credit_stalls_total", Count, Sum, "Times a stream had data to send and no credit.";
+    CreditStalls = "ringmain_credit_stalls_total", Count, Sum, "Messages that could not be written at once for want of credit.";
     QueueFull = "ringmain_queue_full_total", Count, Sum, "Times an admission or request queue was full.";
     SinkFull = "ringmain_sink_full_total", Count, Sum, "Pushes refused because a stream's sink was full.";
-    Discards = "ringmain_discards_total", Count, Sum, "Data frames dropped because their stream had ended.";
+    Discards = "ringmain_discards_total", Count, Sum, "Frames dropped because their stream had ended.";
     ProtocolErrors = "ringmain_protocol_errors_total", Count, Sum, "Links closed because the peer broke the protocol.";
     Floods = "ringmain_floods_total", Count, Sum, "Links closed because the peer sent too many cheap frames.";
     HandshakeTimeouts = "ringmain_handshake_timeouts_total", Count, Sum, "Links closed because the handshake took too long.";
     PeerUnresponsive = "ringmain_peer_unresponsive_total", Count, Sum, "Links closed because the peer went silent.";
-    MailboxFull = "ringmain_mailbox_full_total", Count, Sum, "Hand-offs refused because a shard's mailbox was full.";
-    BatchesRefused = "ringmain_batches_refused_total", Count, Sum, "Engine batches kept for the next flush because a mailbox was full.";
+    MailboxFull = "ringmain_mailbox_full_total", Count, Sum, "Items that found a shard's mailbox full.";
+    BatchesRefused = "ringmain_batches_refused_total", Count, Sum, "Engine batches kept for the next flush because their shard was behind.";
 
     CopiesBytes = "ringmain_copied_bytes_total", Bytes, Sum, "Payload bytes copied between buffers.";
-    LargePiecesPinned = "ringmain_large_pieces_total" [code = "pinned"], Count, Sum, "Large received pieces, by whether the receive buffer was pinned or copied.";
-    LargePiecesCopied = "ringmain_large_pieces_total" [code = "copied"], Count, Sum, "Large received pieces, by whether the receive buffer was pinned or copied.";
 
+    KeepaliveMisses = "ringmain_keepalive_misses_total", Count, Sum, "Keepalive intervals of links that passed without a byte.";
+    WindowGrowthRefused = "ringmain_window_growth_refused_total", Count, Sum, "Times a stream window could not grow because the budget for it was used up.";
+    SocketsRefused = "ringmain_sockets_refused_total", Count, Sum, "Connections refused because a shard had its maximum of sockets.";
     HandlerPanics = "ringmain_handler_panics_total", Count, Sum, "Handlers that panicked.";
-    Wakes = "ringmain_wakes_total", Count, Sum, "Wake-ups sent to a sleeping shard.";
+    Wakes = "ringmain_wakes_total", Count, Sum, "Wake-ups that a sleeping shard received.";
     Turns = "ringmain_turns_total", Count, Sum, "Turns of the shard loop.";
     TurnOverThreshold = "ringmain_turns_over_threshold_total", Count, Sum, "Turns that took longer than the warning threshold.";
 

@@ -11,7 +11,7 @@ use std::rc::Rc;
 use bytes::Bytes;
 use ringmain_codec::{ConnectionError, EndParams, Event, Status, StreamHandle};
 use ringmain_shard::{Link, LinkDown, LinkKey, LinkRole, ShardCtx};
-use ringmain_telemetry::Gauge;
+use ringmain_telemetry::{Counter, Gauge};
 
 pub(crate) use self::ends::Outcome;
 use self::ends::ended_counter;
@@ -201,6 +201,10 @@ impl LinkRole for ServerLink {
                 Event::Stop { stream } => Input::Stop(stream),
                 Event::Kill { stream } => Input::Kill(stream),
                 Event::Refused { stream, status } => Input::Refused(stream, status),
+                Event::Ready => {
+                    ctx.count(Counter::LinksOpened, 1);
+                    continue;
+                }
                 _ => continue,
             };
             self.on_event(ctx, key, link, input);

@@ -84,6 +84,7 @@ impl Sink {
             return Poll::Ready(Err(error));
         }
         if !cell.try_enter_queue(message.len(), self.sink_bytes_max) {
+            self.shared.shard.count(Counter::SinkFull, 1);
             cell.register_sender(cx.waker());
             if let Some(error) = refusal(cell) {
                 return Poll::Ready(Err(error));

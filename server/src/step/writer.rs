@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use crossbeam_queue::ArrayQueue;
 use ringmain_shard::{ShardHandle, ShardWork};
+use ringmain_telemetry::Counter;
 
 use super::batch::{Batch, Record, RecordKind};
 use super::sink::StepSink;
@@ -78,6 +79,7 @@ impl StepWriter {
             return Push::Full;
         };
         if !sink.cell.try_enter_queue(token.len(), sink.sink_bytes_max) {
+            sink.shard.count(Counter::SinkFull, 1);
             return Push::Full;
         }
         let batch = &mut self.lane(sink).current;
@@ -109,7 +111,12 @@ impl StepWriter {
     pub fn flush(&mut self) -> FlushReport {
         let mut report = FlushReport::default();
         for lane in &mut self.lanes {
+            let before = report.refused;
             lane.flush(&mut report);
+            let refused = (report.refused - before) as u64;
+            if refused > 0 {
+                lane.shard.count(Counter::BatchesRefused, refused);
+            }
         }
         self.batches_refused += report.refused as u64;
         report
@@ -157,6 +164,13 @@ impl Lane {
     }
 
     fn flush(&mut self, report: &mut FlushReport) {
+        if self.shard.is_stopped() {
+            // Its streams have ended; nothing will ever be taken.
+            self.refused = None;
+            self.current.bytes.clear();
+            self.current.records.clear();
+            return;
+        }
         if let Some(work) = self.refused.take() {
             match self.shard.run(work) {
                 Ok(()) => report.handed_over += 1,

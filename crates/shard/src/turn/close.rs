@@ -112,13 +112,19 @@ impl<R: Reactor> Shard<R> {
         let Some(entry) = self.ctx.links().borrow_mut().remove(key) else {
             return;
         };
-        if let Some((_, timer)) = entry.borrow_mut().timer.take() {
-            self.ctx.timers().borrow_mut().cancel(timer);
-        }
+        let greeted = {
+            let this = &mut *entry.borrow_mut();
+            if let Some((_, timer)) = this.timer.take() {
+                self.ctx.timers().borrow_mut().cancel(timer);
+            }
+            let connection = this.link.connection();
+            this.figures.publish(&self.ctx, connection.stats());
+            connection.peer().is_some()
+        };
         self.ctx.handles()[self.ctx.index()]
             .links()
             .fetch_sub(1, Ordering::Relaxed);
-        self.ctx.count(Counter::LinksClosed, 1);
+        self.ctx.count(Counter::LinksClosed, u64::from(greeted));
         self.count_links();
     }
 

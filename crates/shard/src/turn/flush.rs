@@ -35,6 +35,9 @@ impl<R: Reactor> Shard<R> {
             self.rearm(key, &mut borrowed, due);
         }
         let idle = idle || borrowed.state == LinkState::Lingering;
+        let this = &mut *borrowed;
+        this.figures
+            .publish(&self.ctx, this.link.connection().stats());
         if let Some((buf, reason)) = borrowed.link.poll_send(now, idle) {
             self.ctx.count(Counter::Sends, 1);
             self.ctx.count(Counter::BytesSent, buf.len() as u64);

@@ -2,6 +2,7 @@
 
 mod close;
 mod dispatch;
+mod figures;
 mod flush;
 mod open;
 mod timers;
@@ -15,6 +16,8 @@ use ringmain_reactor::mailbox::Receiver;
 use ringmain_reactor::{ListenerId, Reactor, SocketId, SocketOptions};
 use ringmain_telemetry::{Counter, Gauge};
 
+use self::figures::Figures;
+pub(crate) use self::figures::LinkFigures;
 use crate::clock::Clock;
 use crate::ctx::{Command, ShardCtx};
 use crate::key::LinkKey;
@@ -55,6 +58,7 @@ pub struct Shard<R: Reactor> {
     stop_at: Option<Instant>,
     ended: Option<Instant>,
     clock: Clock,
+    figures: Figures,
 }
 
 impl<R: Reactor> Shard<R> {
@@ -78,6 +82,7 @@ impl<R: Reactor> Shard<R> {
             stop_at: None,
             ended: None,
             clock: Clock::default(),
+            figures: Figures::default(),
         }
     }
 
@@ -132,6 +137,7 @@ impl<R: Reactor> Shard<R> {
         self.exec.run(TASKS_PER_TURN_MAX);
         self.run_commands();
         self.flush();
+        self.publish();
         if self.is_stopped() {
             self.ctx.forget_extensions();
             return Ok(Turn::Stopped);

@@ -65,7 +65,6 @@ impl<R: Reactor> Shard<R> {
         let message = ShardMessage::Adopt { fd, peer, acceptor };
         if let Err(ShardMessage::Adopt { fd, peer, acceptor }) = handles[target].post(message) {
             // A full mailbox must not cost a connection: it is served here instead.
-            self.ctx.count(Counter::MailboxFull, 1);
             handles[target].links().fetch_sub(1, Ordering::Relaxed);
             handles[here].links().fetch_add(1, Ordering::Relaxed);
             self.adopt(fd, peer.as_ref(), &acceptor);
@@ -101,7 +100,6 @@ impl<R: Reactor> Shard<R> {
             .borrow_mut()
             .insert(link, role, LinkState::Open);
         self.remember_socket(socket, key);
-        self.ctx.count(Counter::LinksOpened, 1);
         self.count_links();
         if let Some(entry) = self.entry(key) {
             let mut entry = entry.borrow_mut();

@@ -72,6 +72,7 @@ impl Epoll {
         {
             let (id, _) = self.backed_off.swap_remove(due);
             self.stats.rearmed += 1;
+            self.stats.accepts_rearmed += 1;
             if let Err(error) = self.watch_listener(id) {
                 self.fail_and_back_off(id, error);
             }

@@ -127,6 +127,7 @@ impl Uring {
             self.release_listener(id);
         } else if completion.result >= 0 {
             self.stats.rearmed += 1;
+            self.stats.accepts_rearmed += 1;
             self.arm_accept(id);
         } else {
             self.on_accept_failed(id, completion.error());
@@ -138,6 +139,7 @@ impl Uring {
         match AcceptError::of(&error) {
             AcceptError::Connection => {
                 self.stats.rearmed += 1;
+                self.stats.accepts_rearmed += 1;
                 self.arm_accept(listener);
             }
             AcceptError::Exhausted => {
@@ -199,6 +201,7 @@ impl Uring {
             }
             self.backoffs.pop_front();
             self.stats.rearmed += 1;
+            self.stats.accepts_rearmed += 1;
             self.arm_accept(listener);
         }
     }
