@@ -9,6 +9,7 @@ mod cancel;
 mod failure;
 mod flow;
 mod hostile;
+mod leave;
 mod remote;
 mod sizes;
 mod spread;
