@@ -5,6 +5,8 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
 
+use ringmain_shard::WaitKey;
+
 use crate::admission::Admission;
 
 /// How a drain ended.
@@ -24,11 +26,15 @@ pub enum DrainOutcome {
 #[must_use = "futures do nothing unless awaited"]
 pub struct Drained {
     admission: Arc<Admission>,
+    key: WaitKey,
 }
 
 impl Drained {
-    pub(crate) const fn new(admission: Arc<Admission>) -> Self {
-        Self { admission }
+    pub(crate) fn new(admission: Arc<Admission>) -> Self {
+        Self {
+            admission,
+            key: WaitKey::default(),
+        }
     }
 }
 
@@ -36,16 +42,23 @@ impl Future for Drained {
     type Output = ();
 
     fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<()> {
-        let is_quiet = || self.admission.in_flight() == 0;
+        let Self { admission, key } = self.get_mut();
+        let is_quiet = || admission.in_flight() == 0;
         if is_quiet() {
             return Poll::Ready(());
         }
-        self.admission.quiet().register(cx.waker());
+        admission.quiet().register_keyed(key, cx.waker());
         if is_quiet() {
             Poll::Ready(())
         } else {
             Poll::Pending
         }
+    }
+}
+
+impl Drop for Drained {
+    fn drop(&mut self) {
+        self.admission.quiet().forget(&mut self.key);
     }
 }
 

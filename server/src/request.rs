@@ -8,7 +8,7 @@ use std::time::Instant;
 
 use bytes::Bytes;
 use ringmain_codec::{EndpointId, Metadata, Open, Priority, RequestId, TraceContext};
-use ringmain_shard::StreamCell;
+use ringmain_shard::{StreamCell, WaitKey};
 
 /// One request as its handler sees it; `I` is where further input comes from.
 #[derive(Debug)]
@@ -92,6 +92,7 @@ impl Context {
         Cancelled {
             cell: Arc::clone(&self.cell),
             kill_only: false,
+            key: WaitKey::default(),
         }
     }
 
@@ -100,6 +101,7 @@ impl Context {
         Cancelled {
             cell: Arc::clone(&self.cell),
             kill_only: true,
+            key: WaitKey::default(),
         }
     }
 }
@@ -110,24 +112,36 @@ impl Context {
 pub struct Cancelled {
     cell: Arc<StreamCell>,
     kill_only: bool,
+    key: WaitKey,
 }
 
 impl Future for Cancelled {
     type Output = ();
 
     fn poll(self: Pin<&mut Self>, cx: &mut TaskContext<'_>) -> Poll<()> {
-        let is_over = || match self.kill_only {
-            true => self.cell.is_killed(),
-            false => self.cell.is_stopped(),
+        let Self {
+            cell,
+            kill_only,
+            key,
+        } = self.get_mut();
+        let is_over = || match kill_only {
+            true => cell.is_killed(),
+            false => cell.is_stopped(),
         };
         if is_over() {
             return Poll::Ready(());
         }
-        self.cell.register_canceller(cx.waker());
+        cell.register_canceller(key, cx.waker());
         if is_over() {
             Poll::Ready(())
         } else {
             Poll::Pending
         }
+    }
+}
+
+impl Drop for Cancelled {
+    fn drop(&mut self) {
+        self.cell.forget_canceller(&mut self.key);
     }
 }

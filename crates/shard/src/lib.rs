@@ -46,4 +46,4 @@ pub use shared_inbox::SharedInbox;
 pub use sleep::Sleep;
 pub use stream_cell::StreamCell;
 pub use turn::{Shard, Turn};
-pub use wakers::SharedWaker;
+pub use wakers::{SharedWaker, WaitKey};

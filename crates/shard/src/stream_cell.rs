@@ -5,7 +5,7 @@ use std::task::Waker;
 
 use crossbeam_utils::CachePadded;
 
-use crate::wakers::SharedWaker;
+use crate::wakers::{SharedWaker, WaitKey};
 
 const STOPPED: u32 = 1;
 const KILLED: u32 = 2;
@@ -88,8 +88,13 @@ impl StreamCell {
     }
 
     /// Registers the task that waits for a stop or kill; check the flags again afterwards.
-    pub fn register_canceller(&self, waker: &Waker) {
-        self.canceller.register(waker);
+    pub fn register_canceller(&self, key: &mut WaitKey, waker: &Waker) {
+        self.canceller.register_keyed(key, waker);
+    }
+
+    /// The future that `key` belongs to waits no longer.
+    pub fn forget_canceller(&self, key: &mut WaitKey) {
+        self.canceller.forget(key);
     }
 
     fn raise(&self, flags: u32) {
@@ -102,4 +107,22 @@ impl StreamCell {
 /// What a message counts for.
 const fn weight(bytes: usize) -> usize {
     if bytes == 0 { 1 } else { bytes }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_queue_of_empty_messages_is_bounded_and_comes_back_to_nothing() {
+        let cell = StreamCell::default();
+        let entered = (0..1000).filter(|_| cell.try_enter_queue(0, 64)).count();
+        assert_eq!(entered, 64);
+        (0..entered).for_each(|_| cell.left_queue(0));
+        assert_eq!(cell.buffered_bytes(), 0);
+        assert!(cell.try_enter_queue(1000, 64), "an empty queue takes any");
+        assert!(!cell.try_enter_queue(0, 64));
+        cell.left_queue(1000);
+        assert_eq!(cell.buffered_bytes(), 0);
+    }
 }

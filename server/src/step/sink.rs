@@ -6,7 +6,7 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
 
-use ringmain_shard::{ShardHandle, StreamCell};
+use ringmain_shard::{ShardHandle, StreamCell, WaitKey};
 
 use crate::sink::StreamKey;
 
@@ -50,6 +50,7 @@ impl StepSink {
     pub fn finished(&self) -> Finished {
         Finished {
             cell: Arc::clone(&self.cell),
+            key: WaitKey::default(),
         }
     }
 }
@@ -67,21 +68,29 @@ impl fmt::Debug for StepSink {
 #[must_use = "futures do nothing unless awaited"]
 pub struct Finished {
     cell: Arc<StreamCell>,
+    key: WaitKey,
 }
 
 impl Future for Finished {
     type Output = ();
 
     fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<()> {
-        let is_over = || self.cell.is_closed() || self.cell.is_killed();
+        let Self { cell, key } = self.get_mut();
+        let is_over = || cell.is_closed() || cell.is_killed();
         if is_over() {
             return Poll::Ready(());
         }
-        self.cell.register_canceller(cx.waker());
+        cell.register_canceller(key, cx.waker());
         if is_over() {
             Poll::Ready(())
         } else {
             Poll::Pending
         }
+    }
+}
+
+impl Drop for Finished {
+    fn drop(&mut self) {
+        self.cell.forget_canceller(&mut self.key);
     }
 }

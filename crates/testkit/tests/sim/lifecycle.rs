@@ -15,6 +15,8 @@ use ringmain_shard::{
     ShardSignal, ShardWork, Turn,
 };
 
+use ringmain_telemetry::Counter;
+
 use crate::support::millis;
 
 /// A mailbox of two items.
@@ -74,6 +76,8 @@ fn what_must_not_be_lost_passes_a_full_mailbox_in_order() {
     settle(&net, &mut shard, millis(1));
     assert_eq!(*ran.lock().unwrap(), [1, 2, 3], "an end does not overtake");
     assert_eq!(signal.0.load(Ordering::SeqCst), 1);
+    let refused = set.telemetry().counter_total(Counter::MailboxFull);
+    assert_eq!(refused, 3, "each that found it full is counted");
     drop(shard);
     assert!(
         handle.run_assured(note(4)).is_err(),
