@@ -186,7 +186,8 @@ impl ClientBuilder {
     pub fn build(self) -> Client {
         let watches = Arc::new(Watches::new(self.source));
         let config = Arc::new(self.config);
-        tracing::info!(?config, "client.limits");
+        let link = config.connection(None);
+        tracing::info!(?config, ?link, "client.limits");
         #[cfg(feature = "inline")]
         let inline = |connect: Arc<dyn Connect>| {
             let telemetry = self.telemetry.clone().unwrap_or_else(|| Telemetry::new(0));

@@ -62,7 +62,8 @@ impl Server {
         let number = SERVERS.fetch_add(1, Ordering::Relaxed);
         let queues = Queues::new(number, Arc::clone(shards.handles()));
         let freed = Arc::clone(&queues);
-        tracing::info!(?config, "server.limits");
+        let link = link_config(&config, instance);
+        tracing::info!(?config, ?link, "server.limits");
         let admission = Admission::new(
             config.concurrency_max,
             config.queue_max,
@@ -318,6 +319,8 @@ fn link_config(config: &ServerConfig, instance: InstanceId) -> Config {
         ..link.limits
     };
     link.keepalive_misses_max = config.keepalive.misses_max;
+    // What a sink lets in the link's own queue must take, whatever the one limit is set to.
+    link.queue_bytes_max = link.queue_bytes_max.max(config.sink_bytes_max);
     link
 }
 

@@ -4,7 +4,7 @@ use std::sync::mpsc::channel;
 use std::task::{Context, Poll, Waker};
 use std::time::{Duration, Instant};
 
-use ringmain_client::Call;
+use ringmain_client::{Call, ClientConfig};
 use ringmain_codec::{
     EndpointId, Metadata, OpenParams, Priority, RequestId, Started, Status, StreamHandle,
 };
@@ -249,6 +249,38 @@ fn started_says_that_a_drained_request_did_not() {
                 Seen::End(of, Status::Draining, Started::No, _) | Seen::Refused(of) if of == stream
             );
             assert!(told, "{end:?}");
+        }
+    });
+}
+
+/// The one limit of a sink is the one that counts, also past what a link's queue takes by itself.
+#[test]
+fn a_sink_takes_what_it_says() {
+    everywhere(|io, home| async move {
+        let config = WorkerConfig {
+            server: ServerConfig {
+                sink_bytes_max: 4 << 20,
+                ..ServerConfig::default()
+            },
+            ..WorkerConfig::new(io)
+        };
+        let rig = Rig::with(vec![config], home, ClientConfig::default()).await;
+        let endpoint: EndpointId = ECHO.parse().unwrap();
+        let server = &rig.workers[0].server;
+        server.withdraw(&endpoint).unwrap();
+        let handler = |_request: Request<Input>, mut sink: Sink| async move {
+            for _ in 0..3000 {
+                sink.send(&[b'x'; 1000]).await?;
+            }
+            Ok(())
+        };
+        let here = tokio::runtime::Handle::current();
+        server.serve(endpoint.clone(), handler, here).unwrap();
+        for (endpoint, data) in [(Rig::endpoint(COUNT), "3000 1000"), (endpoint, "")] {
+            let mut stream = rig.client.call(&endpoint, Call::new(data)).await.unwrap();
+            // Nobody reads, and nobody is made to wait.
+            eventually("the handler is done", || rig.in_flight() == 0);
+            assert_eq!(drain(&mut stream).await, (3000, 3_000_000, Status::Ok));
         }
     });
 }
