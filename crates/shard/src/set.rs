@@ -234,8 +234,8 @@ impl ShardSet {
     }
 
     /// Says goodbye on every link, flushes, closes, and ends the threads, at the latest after
-    /// `within`. Blocks, though not for the shard that it is called on. A set that is turned by hand
-    /// is only told to stop.
+    /// `within`. Blocks, though not for the shard it is called on; shards that are turned by hand
+    /// are only told.
     ///
     /// # Errors
     ///
@@ -249,8 +249,8 @@ impl ShardSet {
         let mut first = Ok(());
         let here = std::thread::current().id();
         for thread in threads.drain(..) {
+            // The last owner may be a task of this shard, which ends after its turn.
             if thread.thread().id() == here {
-                // The last owner was dropped on this shard, which ends after this turn.
                 continue;
             }
             let outcome = thread
