@@ -39,7 +39,7 @@ async fn answer(
     pace: Pace,
     seed: u64,
     request: Request<LocalInput>,
-    mut sink: LocalSink,
+    sink: LocalSink,
 ) -> Result<(), HandlerError> {
     let tokens = asked_tokens(&request.head)?.unwrap_or(pace.tokens);
     let step = sink.step_sink();
