@@ -1,27 +1,24 @@
 //! All shards of a process.
 
+mod starting;
+
 use std::fmt;
 use std::io;
-use std::sync::mpsc::{Receiver, SyncSender, TryRecvError, sync_channel};
+use std::sync::mpsc::{Receiver, TryRecvError, sync_channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-use ringmain_reactor::driver::epoll::Epoll;
-use ringmain_reactor::driver::uring::Uring;
-use ringmain_reactor::exec::Executor;
 use ringmain_reactor::{
-    Address, DriverConfig, IoChoice, IoKind, ListenOptions, ProbeError, Reactor, SocketOptions,
-    mailbox,
+    Address, DriverConfig, IoChoice, IoKind, ListenOptions, ProbeError, SocketOptions,
 };
 use ringmain_telemetry::Telemetry;
 
+use self::starting::Starting;
 use crate::clock::Clock;
-use crate::ctx::ShardCtx;
 use crate::mailboxes::ShardHandle;
 use crate::message::{ListenRequest, ShardMessage};
 use crate::roles::LinkAcceptor;
-use crate::turn::Shard;
 
 /// How long a listener may take to open before the caller is told.
 const LISTEN_WAIT: Duration = Duration::from_secs(5);
@@ -308,95 +305,4 @@ impl Listening {
             .recv_timeout(LISTEN_WAIT)
             .map_err(|_| io::Error::from(io::ErrorKind::TimedOut))?
     }
-}
-
-/// A thread that is making its driver.
-struct Starting {
-    thread: JoinHandle<io::Result<()>>,
-    handle: Receiver<io::Result<ShardHandle>>,
-    peers: SyncSender<Arc<[ShardHandle]>>,
-}
-
-impl Starting {
-    fn spawn(
-        kind: IoKind,
-        index: usize,
-        core: Option<usize>,
-        config: &ShardSetConfig,
-        telemetry: &Arc<Telemetry>,
-    ) -> Result<Self, StartError> {
-        let (handle_tx, handle) = sync_channel(1);
-        let (peers, peers_rx) = sync_channel(1);
-        let config = config.clone();
-        let telemetry = Arc::clone(telemetry);
-        let body = move || {
-            if let Some(core) = core
-                && let Err(error) = ringmain_reactor::pin_current_thread(core)
-            {
-                tracing::warn!(shard = index, core, %error, "shard.unpinned");
-            }
-            match kind {
-                IoKind::Uring => {
-                    let driver = Uring::new(&config.driver);
-                    run(driver, index, &config, telemetry, &handle_tx, &peers_rx)
-                }
-                _ => {
-                    let driver = Epoll::new(&config.driver);
-                    run(driver, index, &config, telemetry, &handle_tx, &peers_rx)
-                }
-            }
-        };
-        let thread = std::thread::Builder::new()
-            .name(format!("ringmain-shard-{index}"))
-            .spawn(body)
-            .map_err(|source| StartError::Shard {
-                shard: index,
-                source,
-            })?;
-        Ok(Self {
-            thread,
-            handle,
-            peers,
-        })
-    }
-}
-
-fn run<R: Reactor>(
-    driver: io::Result<R>,
-    index: usize,
-    config: &ShardSetConfig,
-    telemetry: Arc<Telemetry>,
-    handle_tx: &SyncSender<io::Result<ShardHandle>>,
-    peers: &Receiver<Arc<[ShardHandle]>>,
-) -> io::Result<()> {
-    let gone = || io::Error::other("the set was dropped while it started");
-    let reactor = match driver {
-        Ok(reactor) => reactor,
-        Err(error) => {
-            handle_tx.send(Err(error)).map_err(|_| gone())?;
-            return Ok(());
-        }
-    };
-    let (sender, receiver) = mailbox::channel(config.mailbox_max, reactor.waker());
-    handle_tx
-        .send(Ok(ShardHandle::new(
-            index,
-            sender,
-            &receiver,
-            Arc::clone(&telemetry),
-        )))
-        .map_err(|_| gone())?;
-    let Ok(handles) = peers.recv() else {
-        return Ok(());
-    };
-    let exec = Executor::new(receiver.doorbell());
-    let ctx = ShardCtx::new(
-        index,
-        reactor.io(),
-        reactor.now(),
-        exec.handle(),
-        telemetry,
-        handles,
-    );
-    Shard::new(reactor, ctx, exec, receiver, config.socket.clone()).run()
 }

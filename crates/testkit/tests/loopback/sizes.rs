@@ -4,6 +4,7 @@ use bytes::Bytes;
 use ringmain_client::{Call, ClientConfig};
 use ringmain_codec::Status;
 use ringmain_reactor::SocketOptions;
+use ringmain_server::ServerConfig;
 use ringmain_testkit::{COUNT, ECHO, Rig, TAKE, WorkerConfig};
 
 use crate::{drain, everywhere};
@@ -90,19 +91,30 @@ fn both_ways_at_once(streams: u8, bytes: usize) {
             send_buffer_bytes: Some(16 << 10),
             ..SocketOptions::default()
         };
+        // Every message may be arriving at once.
+        let in_arrival = usize::from(streams) * bytes;
+        let server = ServerConfig {
+            reassembly_bytes_max: in_arrival,
+            ..ServerConfig::default()
+        };
         let worker = WorkerConfig {
             socket: socket.clone(),
+            server,
             ..WorkerConfig::new(io)
         };
         let client = ClientConfig {
             socket,
+            reassembly_bytes_max: in_arrival,
             ..ClientConfig::default()
         };
         let rig = Rig::with(vec![worker], home, client).await;
+        // Made once, so that the runtime is not kept from its links: each stream sends another
+        // part of it.
+        let all = pattern(bytes + usize::from(streams), 0);
         let calls = (0..streams).map(|seed| {
             let client = rig.client.clone();
+            let sent = all.slice(usize::from(seed)..usize::from(seed) + bytes);
             tokio::spawn(async move {
-                let sent = pattern(bytes, seed);
                 let call = Call::new(sent.clone());
                 let mut stream = client.call(&Rig::endpoint(ECHO), call).await.unwrap();
                 let came = stream.next().await.unwrap().unwrap();
