@@ -16,7 +16,7 @@ use ringmain_telemetry::{Counter, Gauge, ShardCells, Telemetry};
 
 use crate::key::LinkKey;
 use crate::link::Link;
-use crate::links::{LinkSlab, LinkState};
+use crate::links::{LinkEntry, LinkSlab, LinkState};
 use crate::mailboxes::ShardHandle;
 use crate::roles::LinkRole;
 use crate::sleep::Sleepers;
@@ -140,9 +140,8 @@ impl ShardCtx {
         }
         let entry = &mut *entry;
         let result = f(&mut entry.link, &mut *entry.role);
-        if !entry.dirty && entry.link.has_output() {
-            entry.dirty = true;
-            self.inner.dirty.borrow_mut().push(key);
+        if entry.link.has_output() {
+            self.mark_dirty(key, entry);
         }
         Some(result)
     }
@@ -254,8 +253,11 @@ impl ShardCtx {
         !self.inner.commands.borrow().is_empty()
     }
 
-    pub(crate) fn mark_dirty(&self, key: LinkKey) {
-        self.inner.dirty.borrow_mut().push(key);
+    /// Lists a link for this turn's flush, once.
+    pub(crate) fn mark_dirty(&self, key: LinkKey, entry: &mut LinkEntry) {
+        if !std::mem::replace(&mut entry.dirty, true) {
+            self.inner.dirty.borrow_mut().push(key);
+        }
     }
 
     /// Swaps the dirty list with an empty one that the turn keeps.

@@ -38,10 +38,7 @@ impl<R: Reactor> Shard<R> {
             return;
         }
         borrowed.close_when_flushed = Some(LinkDown::Local);
-        if !borrowed.dirty {
-            borrowed.dirty = true;
-            self.ctx.mark_dirty(key);
-        }
+        self.ctx.mark_dirty(key, &mut borrowed);
     }
 
     /// Tells the role that its link ended, once, and starts to close the socket.
@@ -76,10 +73,7 @@ impl<R: Reactor> Shard<R> {
                 self.ctx.timers().borrow_mut().cancel(timer);
             }
             self.rearm(key, this, Some(deadline));
-            if !this.dirty {
-                this.dirty = true;
-                self.ctx.mark_dirty(key);
-            }
+            self.ctx.mark_dirty(key, this);
         } else {
             this.state = LinkState::Closing;
             self.reactor.close(socket);

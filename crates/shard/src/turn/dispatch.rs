@@ -86,9 +86,8 @@ impl<R: Reactor> Shard<R> {
             }
             let entry = &mut *entry;
             let result = entry.role.on_bytes(&self.ctx, key, &mut entry.link, chunk);
-            if !entry.dirty && entry.link.has_output() {
-                entry.dirty = true;
-                self.ctx.mark_dirty(key);
+            if entry.link.has_output() {
+                self.ctx.mark_dirty(key, entry);
             }
             result
         };
@@ -109,10 +108,7 @@ impl<R: Reactor> Shard<R> {
         entry.state = LinkState::Open;
         let entry = &mut *entry;
         entry.role.on_connected(&self.ctx, key, &mut entry.link);
-        if !entry.dirty {
-            entry.dirty = true;
-            self.ctx.mark_dirty(key);
-        }
+        self.ctx.mark_dirty(key, entry);
     }
 
     pub(super) fn sent(&mut self, socket: SocketId, buf: Vec<u8>, result: io::Result<()>) {
@@ -123,17 +119,15 @@ impl<R: Reactor> Shard<R> {
         match result {
             Ok(()) => {
                 let mut entry = entry.borrow_mut();
-                if entry.link.sent(buf) && !entry.dirty {
-                    entry.dirty = true;
-                    self.ctx.mark_dirty(key);
+                if entry.link.sent(buf) {
+                    self.ctx.mark_dirty(key, &mut entry);
                 }
                 let flushed = !entry.link.has_output();
                 if entry.state == LinkState::Lingering && flushed {
                     entry.state = LinkState::Closing;
                     self.reactor.close(socket);
-                } else if entry.close_when_flushed.is_some() && !entry.dirty {
-                    entry.dirty = true;
-                    self.ctx.mark_dirty(key);
+                } else if entry.close_when_flushed.is_some() {
+                    self.ctx.mark_dirty(key, &mut entry);
                 }
             }
             Err(error) => {

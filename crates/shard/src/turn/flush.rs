@@ -44,8 +44,7 @@ impl<R: Reactor> Shard<R> {
             self.ctx.count(flush_counter(reason), 1);
             self.reactor.send(socket, buf);
         } else if borrowed.link.has_output() && !borrowed.link.is_sending() {
-            borrowed.dirty = true;
-            self.ctx.mark_dirty(key);
+            self.ctx.mark_dirty(key, &mut borrowed);
         }
         let flushed = !borrowed.link.has_output() && !borrowed.link.is_sending();
         if !flushed {

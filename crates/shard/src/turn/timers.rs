@@ -54,9 +54,8 @@ impl<R: Reactor> Shard<R> {
                 }
                 let due = borrowed.link.poll_timeout();
                 self.rearm(key, &mut borrowed, due);
-                if borrowed.link.has_output() && !borrowed.dirty {
-                    borrowed.dirty = true;
-                    self.ctx.mark_dirty(key);
+                if borrowed.link.has_output() {
+                    self.ctx.mark_dirty(key, &mut borrowed);
                 }
             }
         }
