@@ -124,19 +124,10 @@ impl Future for Cancelled {
             kill_only,
             key,
         } = self.get_mut();
-        let is_over = || match kill_only {
+        cell.poll_flags(key, cx, |cell| match kill_only {
             true => cell.is_killed(),
             false => cell.is_stopped(),
-        };
-        if is_over() {
-            return Poll::Ready(());
-        }
-        cell.register_canceller(key, cx.waker());
-        if is_over() {
-            Poll::Ready(())
-        } else {
-            Poll::Pending
-        }
+        })
     }
 }
 

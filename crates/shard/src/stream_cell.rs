@@ -1,7 +1,7 @@
 //! What the producer of a stream may know without asking the shard that owns it.
 
 use std::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
-use std::task::Waker;
+use std::task::{Context, Poll, Waker};
 
 use crossbeam_utils::CachePadded;
 
@@ -87,9 +87,24 @@ impl StreamCell {
         self.sender.register(waker);
     }
 
-    /// Registers the task that waits for a stop or kill; check the flags again afterwards.
-    pub fn register_canceller(&self, key: &mut WaitKey, waker: &Waker) {
-        self.canceller.register_keyed(key, waker);
+    /// Waits, for the future that `key` belongs to, until `is_over` holds, which looks at the
+    /// flags. The future gives its place back with [`forget_canceller`](Self::forget_canceller).
+    pub fn poll_flags(
+        &self,
+        key: &mut WaitKey,
+        cx: &Context<'_>,
+        is_over: impl Fn(&Self) -> bool,
+    ) -> Poll<()> {
+        if is_over(self) {
+            return Poll::Ready(());
+        }
+        self.canceller.register_keyed(key, cx.waker());
+        // A flag raised just before the registration woke nobody.
+        if is_over(self) {
+            Poll::Ready(())
+        } else {
+            Poll::Pending
+        }
     }
 
     /// The future that `key` belongs to waits no longer.

@@ -76,16 +76,7 @@ impl Future for Finished {
 
     fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<()> {
         let Self { cell, key } = self.get_mut();
-        let is_over = || cell.is_closed() || cell.is_killed();
-        if is_over() {
-            return Poll::Ready(());
-        }
-        cell.register_canceller(key, cx.waker());
-        if is_over() {
-            Poll::Ready(())
-        } else {
-            Poll::Pending
-        }
+        cell.poll_flags(key, cx, |cell| cell.is_closed() || cell.is_killed())
     }
 }
 
