@@ -28,6 +28,8 @@ const RUNTIME: &str = "ringmain";
 const TESTKIT: &str = "ringmain-testkit";
 const CLI: &str = "ringmain-cli";
 const BENCH: &str = "ringmain-bench";
+const ALLOCATOR: &str = "ringmain-bench-allocator";
+const HARNESS: &str = "ringmain-bench-harness";
 const PEERS: &str = "ringmain-bench-peers";
 const XTASK: &str = "xtask";
 
@@ -36,7 +38,11 @@ const LIBRARIES: &[&str] = &[
 ];
 const COMPOSED: &[&str] = &[
     CODEC, TUNING, TELEMETRY, REACTOR, SHARD, LINK_NATS, DISCOVERY, SERVER, CLIENT, RUNTIME,
-    TESTKIT, BENCH,
+    TESTKIT, BENCH, HARNESS,
+];
+const BENCHED: &[&str] = &[
+    CODEC, TUNING, TELEMETRY, REACTOR, SHARD, LINK_NATS, DISCOVERY, SERVER, CLIENT, RUNTIME,
+    HARNESS,
 ];
 
 /// The table of ARCHITECTURE.md. A new edge is a design change, with its own review.
@@ -102,9 +108,19 @@ const ROWS: &[Row] = &[
         may_use: LIBRARIES,
     },
     Row {
+        package: ALLOCATOR,
+        layer: 0,
+        may_use: &[],
+    },
+    Row {
+        package: HARNESS,
+        layer: 5,
+        may_use: &[ALLOCATOR],
+    },
+    Row {
         package: BENCH,
         layer: 5,
-        may_use: LIBRARIES,
+        may_use: BENCHED,
     },
     Row {
         package: PEERS,
