@@ -64,6 +64,12 @@ impl<T: Timer> Producer<T> {
         &self.request
     }
 
+    /// The item that was produced last, for a transport that had no room for it.
+    #[must_use]
+    pub fn item(&self) -> &[u8] {
+        &self.item
+    }
+
     /// The next item, or `None` after the last.
     pub fn poll_item(&mut self, cx: &mut Context<'_>) -> Poll<Option<&[u8]>> {
         if self.produced == self.request.items && self.request.kind != Kind::Endless {

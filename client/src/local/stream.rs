@@ -168,22 +168,23 @@ impl LocalStream {
         &mut self,
         mut read: impl FnMut(&[u8]) -> R,
     ) -> Option<Result<R, StreamError>> {
-        poll_fn(|cx| {
-            let popped = self
-                .0
-                .link
-                .calls()
-                .borrow_mut()
-                .pop_with(self.0.key, &mut read);
-            match popped {
-                Some((result, credit)) => {
-                    self.0.give_back(credit);
-                    Poll::Ready(Some(Ok(result)))
-                }
-                None => self.poll_end(cx),
+        poll_fn(|cx| self.poll_next_with(cx, &mut read)).await
+    }
+
+    /// [`next_with`](Self::next_with) for hand-written futures.
+    pub fn poll_next_with<R>(
+        &mut self,
+        cx: &Context<'_>,
+        read: impl FnOnce(&[u8]) -> R,
+    ) -> Poll<Option<Result<R, StreamError>>> {
+        let popped = self.0.link.calls().borrow_mut().pop_with(self.0.key, read);
+        match popped {
+            Some((result, credit)) => {
+                self.0.give_back(credit);
+                Poll::Ready(Some(Ok(result)))
             }
-        })
-        .await
+            None => self.poll_end(cx),
+        }
     }
 
     fn poll_end<T>(&mut self, cx: &Context<'_>) -> Poll<Option<Result<T, StreamError>>> {
