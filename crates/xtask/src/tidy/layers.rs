@@ -26,6 +26,7 @@ const SERVER: &str = "ringmain-server";
 const CLIENT: &str = "ringmain-client";
 const RUNTIME: &str = "ringmain";
 const TESTKIT: &str = "ringmain-testkit";
+const MICRO: &str = "ringmain-bench-micro";
 const CLI: &str = "ringmain-cli";
 const BENCH: &str = "ringmain-bench";
 const ALLOCATOR: &str = "ringmain-bench-allocator";
@@ -99,6 +100,11 @@ const ROWS: &[Row] = &[
     },
     Row {
         package: TESTKIT,
+        layer: 5,
+        may_use: LIBRARIES,
+    },
+    Row {
+        package: MICRO,
         layer: 5,
         may_use: LIBRARIES,
     },
