@@ -53,6 +53,12 @@ pub(crate) enum Task {
     },
     /// Run the demo and check what it reports
     Demo,
+    /// Count the instructions of the micro benchmarks against their baseline (needs valgrind)
+    Counts {
+        /// Make what is counted now the baseline
+        #[arg(long)]
+        bless: bool,
+    },
     /// The codec's tests under miri (needs a nightly toolchain)
     Miri,
 }
@@ -64,6 +70,7 @@ impl Task {
             Self::Test { long, .. } => options.long = *long,
             Self::Unit { long } => options.long = *long,
             Self::Fuzz { seconds } => options.fuzz_seconds = *seconds,
+            Self::Counts { bless } => options.bless = *bless,
             Self::Advisories | Self::Miri => options.asked_for = true,
             _ => {}
         }
@@ -89,6 +96,7 @@ impl Task {
             Self::Loom => vec![steps::LOOM],
             Self::Fuzz { .. } => vec![steps::FUZZ],
             Self::Demo => vec![steps::DEMO],
+            Self::Counts { .. } => vec![steps::COUNTS],
             Self::Miri => vec![steps::MIRI],
         }
     }

@@ -9,6 +9,8 @@ use anyhow::{Context as _, anyhow};
 pub(crate) struct Options {
     pub(crate) long: bool,
     pub(crate) fuzz_seconds: u32,
+    /// Counts become the baseline instead of being held against it.
+    pub(crate) bless: bool,
     /// The step was named by itself: it must not be left out just because it is costly.
     pub(crate) asked_for: bool,
 }
@@ -18,6 +20,7 @@ impl Default for Options {
         Self {
             long: false,
             fuzz_seconds: 5,
+            bless: false,
             asked_for: false,
         }
     }

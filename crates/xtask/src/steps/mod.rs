@@ -1,5 +1,6 @@
 //! The steps of the gate, a file per tool.
 
+mod counts;
 mod demo;
 mod deny;
 mod fuzz;
@@ -66,6 +67,11 @@ pub(crate) const DEMO: Step = Step {
     quick: false,
     run: demo::demo,
 };
+pub(crate) const COUNTS: Step = Step {
+    name: "counts",
+    quick: false,
+    run: counts::counts,
+};
 pub(crate) const MIRI: Step = Step {
     name: "miri",
     quick: false,
@@ -73,8 +79,8 @@ pub(crate) const MIRI: Step = Step {
 };
 
 /// The whole gate, cheap and telling steps first.
-pub(crate) const ALL: [Step; 12] = [
-    FMT, LINT, UNIT, DOCTEST, DOC, TIDY, DENY, ADVISORIES, LOOM, FUZZ, DEMO, MIRI,
+pub(crate) const ALL: [Step; 13] = [
+    FMT, LINT, UNIT, DOCTEST, DOC, TIDY, DENY, ADVISORIES, LOOM, FUZZ, DEMO, COUNTS, MIRI,
 ];
 
 fn tidy_step(context: &Context) -> anyhow::Result<Outcome> {
