@@ -40,7 +40,7 @@ pub(crate) struct Entry {
 }
 
 /// All systems, in the order of tables.
-pub(crate) const SYSTEMS: &[Entry] = &[
+pub(crate) static SYSTEMS: &[Entry] = &[
     own("tcp_spin", Class::Floor),
     own("tcp_block", Class::Floor),
     own("uds_spin", Class::Floor),
@@ -48,8 +48,18 @@ pub(crate) const SYSTEMS: &[Entry] = &[
     own("shm_spin", Class::Floor),
     own("bare_mux", Class::Floor),
     own("ringmain", Class::Ours),
-    peer("dynamo_tcp", "peer-dynamo", &["response=tcp"], &["dynamo-runtime"]),
-    peer("dynamo_quic", "peer-dynamo", &["response=quic"], &["dynamo-runtime"]),
+    peer(
+        "dynamo_tcp",
+        "peer-dynamo",
+        &["response=tcp"],
+        &["dynamo-runtime"],
+    ),
+    peer(
+        "dynamo_quic",
+        "peer-dynamo",
+        &["response=quic"],
+        &["dynamo-runtime"],
+    ),
     peer("tonic", "peer-tonic", &[], &["tonic"]),
     peer("nats", "peer-nats", &[], &["async-nats"]),
     reported("velo", "peer-velo", &[], &["velo"]),
@@ -132,10 +142,7 @@ pub(crate) struct Programs {
 impl Programs {
     /// Looks for peers in `peers_dir` and their binaries in `target_dir`, or where they are by
     /// default.
-    pub(crate) fn new(
-        peers_dir: Option<&Path>,
-        target_dir: Option<&Path>,
-    ) -> anyhow::Result<Self> {
+    pub(crate) fn new(peers_dir: Option<&Path>, target_dir: Option<&Path>) -> anyhow::Result<Self> {
         let own = std::env::current_exe().context("cannot find this program's own file")?;
         let peers_dir = peers_dir.map_or_else(default_peers_dir, Path::to_owned);
         let target_dir = target_dir.map_or_else(|| peers_dir.join("target"), Path::to_owned);
@@ -152,6 +159,7 @@ impl Programs {
     }
 
     /// The folder that its builds go to.
+    #[expect(dead_code, reason = "the commands that publish will use it")]
     pub(crate) fn target_dir(&self) -> &Path {
         &self.target_dir
     }
@@ -200,7 +208,7 @@ mod tests {
     #[test]
     fn names_are_unique_and_found() {
         for system in SYSTEMS {
-            assert!(std::ptr::eq(entry(system.name).unwrap(), system));
+            assert_eq!(entry(system.name), Some(system));
         }
         assert!(entry("nothing").is_none());
     }
@@ -208,7 +216,10 @@ mod tests {
     #[test]
     fn an_unknown_name_is_answered_with_the_known_ones() {
         let error = check_names(&["nosuch".to_owned()]).unwrap_err().to_string();
-        assert!(error.contains("nosuch") && error.contains("ringmain, dynamo_tcp"), "{error}");
+        assert!(
+            error.contains("nosuch") && error.contains("ringmain, dynamo_tcp"),
+            "{error}"
+        );
     }
 
     #[test]

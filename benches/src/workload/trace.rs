@@ -35,7 +35,8 @@ impl Arrivals {
             // Most requests are short, one in ten is long.
             let words = if draw(10) == 0 { 8192 } else { 512 };
             let bytes = 64 + usize::try_from(draw(words) * 4).unwrap_or(0);
-            let items = 1 + u32::try_from(draw(if draw(10) == 0 { 40 } else { 12 })).unwrap_or(0);
+            let longest = if draw(10) == 0 { 40 } else { 12 };
+            let items = 1 + u32::try_from(draw(longest)).unwrap_or(0);
             (at, bytes, items)
         });
         let mut calls: Vec<_> = calls.collect();
@@ -62,7 +63,9 @@ pub(super) fn rows(rows: &mut Rows<'_>, arrivals: Option<&Arrivals>) {
     };
     let interval = rows.settings.load.interval;
     let interval_us = interval.map_or(INTERVAL_US, |each| millis(each).max(1) * 1000);
-    let items_max = u32::try_from(TAIL_MS * 1000 / interval_us).unwrap_or(u32::MAX).max(1);
+    let items_max = u32::try_from(TAIL_MS * 1000 / interval_us)
+        .unwrap_or(u32::MAX)
+        .max(1);
     base.trace = arrivals.calls.clone();
     for call in &mut base.trace {
         call.2 = call.2.clamp(1, items_max);
@@ -83,7 +86,8 @@ pub(super) fn rows(rows: &mut Rows<'_>, arrivals: Option<&Arrivals>) {
         }
         spec.params.remove("request_bytes");
         spec.params.insert("trace".to_owned(), json!(arrivals.name));
-        spec.params.insert("calls".to_owned(), json!(arrivals.calls.len()));
+        spec.params
+            .insert("calls".to_owned(), json!(arrivals.calls.len()));
     }
 }
 
