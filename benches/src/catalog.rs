@@ -60,9 +60,16 @@ pub(crate) static SYSTEMS: &[Entry] = &[
         &["response=quic"],
         &["dynamo-runtime"],
     ),
+    peer(
+        "dynamo_quic0",
+        "peer-dynamo",
+        &["response=quic", "batch_us=0"],
+        &["dynamo-runtime"],
+    ),
     peer("tonic", "peer-tonic", &[], &["tonic"]),
     peer("nats", "peer-nats", &[], &["async-nats"]),
     reported("velo", "peer-velo", &[], &["velo"]),
+    reported("velo_manual", "peer-velo", &["flush=manual"], &["velo"]),
     reported("tokio_mux", "peer-tokio-mux", &[], &["tokio"]),
     reported(
         "codec_tokio_uring",
@@ -159,7 +166,6 @@ impl Programs {
     }
 
     /// The folder that its builds go to.
-    #[expect(dead_code, reason = "the commands that publish will use it")]
     pub(crate) fn target_dir(&self) -> &Path {
         &self.target_dir
     }
@@ -176,17 +182,20 @@ impl Programs {
                 Ok((self.own.clone(), arguments.map(str::to_owned).to_vec()))
             }
             Program::Peer(binary) => {
-                let file = self.target_dir.join("release").join(binary);
-                if !file.is_file() {
-                    bail!(
+                // Built by hand, a peer with a workspace of its own has its own target folder.
+                let own = self.peers_dir.join(binary.trim_start_matches("peer-"));
+                let places = [self.target_dir.clone(), own.join("target")];
+                let files = places.map(|place| place.join("release").join(binary));
+                match files.iter().find(|file| file.is_file()) {
+                    Some(file) => Ok((file.clone(), Vec::new())),
+                    None => bail!(
                         "{} is not built ({} is missing): run `ringmain-bench compare`, or \
                          `cargo build --release` in {}",
                         entry.name,
-                        file.display(),
+                        files[0].display(),
                         self.peers_dir.display()
-                    );
+                    ),
                 }
-                Ok((file, Vec::new()))
             }
         }
     }

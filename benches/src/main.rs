@@ -13,9 +13,11 @@ use crate::workload::Workload;
 
 mod args;
 mod catalog;
+mod compare;
 mod machine;
 mod output;
 mod pick;
+mod readme;
 mod results;
 mod run;
 mod session;
@@ -66,9 +68,9 @@ fn run(command: Command) -> anyhow::Result<()> {
         Command::Fleet(args) => measure(&args, &[Workload::Fleet]),
         Command::Large(args) => measure(&args, &[Workload::Large]),
         Command::Trace(_) => anyhow::bail!("not yet"),
-        Command::Compare(_) => anyhow::bail!("not yet"),
-        Command::Readme(_) => anyhow::bail!("not yet"),
-        Command::Page(_) => anyhow::bail!("not yet"),
+        Command::Compare(args) => compare::run(args),
+        Command::Readme(args) => readme::run(&args),
+        Command::Page(args) => session::republish(&args),
         Command::End { system, mode } => mode.run(&*system::find(&system)?),
     }
 }

@@ -61,7 +61,6 @@ impl Row {
     }
 
     /// A name for files: the same for the same workload, system and parameters.
-    #[expect(dead_code, reason = "the commands that publish will use it")]
     pub(crate) fn file_stem(&self) -> String {
         let mut stem = format!("{}.{}", self.workload, self.system);
         for name in self.params.keys() {
@@ -76,7 +75,6 @@ impl Row {
 
 impl Results {
     /// Reads a results file.
-    #[expect(dead_code, reason = "the commands that publish will use it")]
     pub(crate) fn load(path: &Path) -> anyhow::Result<Self> {
         let text = std::fs::read_to_string(path)
             .with_context(|| format!("cannot read {}", path.display()))?;

@@ -5,14 +5,16 @@ use std::collections::BTreeMap;
 use anyhow::Context;
 use ringmain_reactor::{IoChoice, IoKind};
 
-use crate::args::{Io, OutputArgs, RunArgs};
+use crate::args::{Io, OutputArgs, PageArgs, RunArgs};
 use crate::catalog::{Programs, check_names};
+use crate::compare::targets;
 use crate::machine::Machine;
-use crate::output::{self, table};
-use crate::results::Results;
+use crate::output::page::{Curves, page};
+use crate::output::{self, hgrm, table};
+use crate::results::{Results, write_whole};
 use crate::run::{Cpus, Outcome, Progress, Runner};
 use crate::versions;
-use crate::workload::{Arrivals, Settings, Spec, Workload};
+use crate::workload::{Arrivals, Settings, Spec, Workload, is_peer};
 
 /// A run in its parts.
 pub(crate) struct Session {
@@ -124,8 +126,51 @@ impl Session {
         if let Some(file) = &self.output.json {
             self.results.save(file)?;
         }
+        let mut curves = Curves::new();
+        for outcome in &self.outcomes {
+            let Some(latency) = &outcome.latency else {
+                continue;
+            };
+            let stem = outcome.row.file_stem();
+            let text = hgrm::text(latency);
+            if let Some(folder) = &self.output.hgrm {
+                write_whole(&folder.join(format!("{stem}.hgrm")), &text)?;
+            }
+            curves.insert(stem, hgrm::parse(&text));
+        }
+        if let Some(file) = &self.output.html {
+            write_whole(file, &publish(&self.results, &curves))?;
+        }
         Ok(())
     }
+}
+
+/// The page; with the verdict where peers took part.
+fn publish(results: &Results, curves: &Curves) -> String {
+    let with_peers = results.rows.iter().any(|row| is_peer(&row.system));
+    let verdict = with_peers.then(|| targets::cells(results));
+    page(results, curves, verdict.as_ref())
+}
+
+/// Makes the page of results that were written before.
+///
+/// # Errors
+///
+/// If a file cannot be read or written.
+pub(crate) fn republish(args: &PageArgs) -> anyhow::Result<()> {
+    let results = Results::load(&args.results)?;
+    let mut curves = Curves::new();
+    for row in &results.rows {
+        let stem = row.file_stem();
+        let folder = args.hgrm.iter();
+        for file in folder.map(|folder| folder.join(format!("{stem}.hgrm"))) {
+            // A row that failed, or has no latencies, has none.
+            if let Ok(text) = std::fs::read_to_string(&file) {
+                curves.insert(stem.clone(), hgrm::parse(&text));
+            }
+        }
+    }
+    write_whole(&args.html, &publish(&results, &curves))
 }
 
 fn driver_of_this_host() -> anyhow::Result<Io> {

@@ -38,10 +38,6 @@ pub(crate) fn render(lines: &[Vec<String>], names: usize) -> String {
 }
 
 /// The same as a Markdown table.
-#[cfg_attr(
-    not(test),
-    expect(dead_code, reason = "the commands that publish will use it")
-)]
 pub(crate) fn markdown(lines: &[Vec<String>], names: usize) -> String {
     let mut text = String::new();
     for (index, line) in lines.iter().enumerate() {

@@ -6,7 +6,7 @@ use crate::stats::{Spread, ratio};
 use crate::workload::{Workload, is_peer};
 
 /// Parameters that are no setting of a system, in the order of their columns.
-const ORDER: [&str; 20] = [
+const ORDER: [&str; 23] = [
     "path",
     "policy",
     "kind",
@@ -26,7 +26,10 @@ const ORDER: [&str; 20] = [
     "request_bytes",
     "interval_us",
     "rate",
+    "wedged",
+    "changes_per_s",
     "trace",
+    "calls",
 ];
 
 /// One table's rows.
@@ -142,6 +145,16 @@ impl<'a> Group<'a> {
         }
     }
 
+    /// What a reference is called in a row's cell: its system, or what it has otherwise.
+    pub(crate) fn name_beside(&self, reference: &Row, row: &Row) -> String {
+        if reference.system != row.system {
+            return reference.system.clone();
+        }
+        let varying = self.varying();
+        let values = varying.iter().filter_map(|param| reference.param(param));
+        values.collect::<Vec<_>>().join("/")
+    }
+
     /// `row` as a multiple of its reference.
     pub(crate) fn ratio(&self, row: &Row, column: Column) -> Option<(&'a Row, Spread)> {
         let reference = self.reference(row, column)?;
@@ -157,7 +170,6 @@ pub(crate) fn best<'a>(rows: impl Iterator<Item = &'a Row>, column: Column) -> O
 }
 
 /// What tells a row from others of its table, as a line in a legend.
-#[expect(dead_code, reason = "the commands that publish will use it")]
 pub(crate) fn label(row: &Row, varying: &[&str]) -> String {
     let mut text = row.system.clone();
     for param in varying {

@@ -6,6 +6,8 @@ pub(crate) mod columns;
 pub(crate) mod format;
 pub(crate) mod grid;
 pub(crate) mod groups;
+pub(crate) mod hgrm;
+pub(crate) mod page;
 pub(crate) mod table;
 
 /// Writes data to stdout at once.

@@ -107,7 +107,13 @@ pub(crate) fn spread_text(spread: Spread, with_range: bool) -> String {
 fn multiple(group: &Group<'_>, row: &Row, column: Column) -> String {
     match group.ratio(row, column) {
         Some((reference, _)) if std::ptr::eq(reference, row) => "1".to_owned(),
-        Some((reference, ratio)) => format!("{} {}", times(ratio.median), reference.system),
+        Some((reference, ratio)) => {
+            format!(
+                "{} {}",
+                times(ratio.median),
+                group.name_beside(reference, row)
+            )
+        }
         None => "-".to_owned(),
     }
 }

@@ -7,6 +7,7 @@ use ringmain_bench_harness::Rep;
 
 mod check;
 mod child;
+mod derive;
 mod progress;
 mod rep;
 
@@ -62,7 +63,7 @@ impl Runner {
             if spec.traced && !outcome.row.reps.is_empty() {
                 progress.start(spec, "counting syscalls and allocations");
                 match rep::repetition(spec, &self.programs, &self.cpus, true) {
-                    Ok(rep) => outcome.row.traced = Some(rep.figures),
+                    Ok(rep) => outcome.row.traced = Some(derive::with_derived(spec, rep.figures)),
                     Err(error) => {
                         let text = format!("counted repetition: {error:#}");
                         outcome.row.failures.push(text);
@@ -111,7 +112,7 @@ impl Outcome {
             self.fail(number, failure);
         }
         self.merge(&rep.histograms);
-        self.row.reps.push(rep.figures);
+        self.row.reps.push(derive::with_derived(spec, rep.figures));
     }
 
     fn fail(&mut self, number: u32, reason: &str) {

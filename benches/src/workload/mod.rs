@@ -77,7 +77,6 @@ impl Workload {
     }
 
     /// The workload of that name.
-    #[expect(dead_code, reason = "the commands that publish will use it")]
     pub(crate) fn find(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|each| each.name() == name)
     }
