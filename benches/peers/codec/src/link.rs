@@ -50,11 +50,14 @@ impl Link {
         }))
     }
 
-    /// Takes received bytes; calls `start` for each request that is complete.
-    pub(crate) fn read(
+    /// Takes received bytes; leaves in `started` what to produce for each request that is
+    /// complete, or nothing for one that cannot be read. The caller runs it: a runtime may do so at
+    /// once, and the state is not free before this returns.
+    pub(crate) fn read<T: Timer + Copy>(
         &self,
         mut chunk: &[u8],
-        mut start: impl FnMut(StreamHandle, &[u8]),
+        timer: T,
+        started: &mut Vec<(StreamHandle, Option<Producer<T>>)>,
     ) -> Result<(), ConnectionError> {
         let now = Instant::now();
         let mut state = self.0.borrow_mut();
@@ -92,7 +95,8 @@ impl Link {
                     connection.release(stream, credit);
                 }
                 Event::EndRequest { stream } => {
-                    start(stream, &streams[stream.slot as usize].request);
+                    let request = &streams[stream.slot as usize].request;
+                    started.push((stream, Producer::new(request, timer)));
                 }
                 Event::Stop { stream } | Event::Kill { stream } => {
                     let stream = &mut streams[stream.slot as usize];

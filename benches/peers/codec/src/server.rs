@@ -26,21 +26,21 @@ pub(crate) async fn serve_connection<R: Reactor>(socket: Rc<R::Socket>) {
 
 async fn read_all<R: Reactor>(link: &Rc<Link>, socket: &R::Socket) {
     let mut buffer = vec![0; READ_BYTES];
+    let mut started = Vec::new();
     loop {
         let (read, filled) = R::read(socket, buffer).await;
         buffer = filled;
         let Some(chunk) = read.ok().and_then(|len| buffer.get(..len)) else {
             return;
         };
-        let start = |stream, request: &[u8]| {
-            let link = Rc::clone(link);
-            match Producer::new(request, R::TIMER) {
-                Some(producer) => R::spawn(answer::<R>(link, stream, producer)),
-                None => R::spawn(async move { link.end(stream, Status::InvalidRequest) }),
-            }
-        };
-        if chunk.is_empty() || link.read(chunk, start).is_err() {
+        if chunk.is_empty() || link.read(chunk, R::TIMER, &mut started).is_err() {
             return;
+        }
+        for (stream, producer) in started.drain(..) {
+            match producer {
+                Some(producer) => R::spawn(answer::<R>(Rc::clone(link), stream, producer)),
+                None => link.end(stream, Status::InvalidRequest),
+            }
         }
     }
 }

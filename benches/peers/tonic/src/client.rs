@@ -12,7 +12,10 @@ use tonic::transport::{Channel, Endpoint};
 use tonic::{Request, Streaming};
 use tonic_prost::ProstCodec;
 
-use crate::message::{Call, Item, PATH};
+use crate::message::{Call, Item, MESSAGE_BYTES_MAX, PATH};
+
+/// At the default of 5 MiB three consumers that do not read, at 2 MiB a stream, stop all others.
+const CONNECTION_WINDOW_BYTES: u32 = 64 * 1024 * 1024;
 
 /// A channel, shared by its calls.
 #[derive(Clone, Debug)]
@@ -23,7 +26,8 @@ pub(crate) struct Client {
 
 impl Client {
     pub(crate) async fn connect(address: &str) -> anyhow::Result<Self> {
-        Self::connect_to(Endpoint::from_shared(format!("http://{address}"))?).await
+        let endpoint = Endpoint::from_shared(format!("http://{address}"))?;
+        Self::connect_to(endpoint.initial_connection_window_size(CONNECTION_WINDOW_BYTES)).await
     }
 
     async fn connect_to(endpoint: Endpoint) -> anyhow::Result<Self> {
@@ -36,7 +40,7 @@ impl Caller for Client {
     type Items = Answer;
 
     async fn call(self, request: Bytes) -> Result<Answer, Failure> {
-        let mut grpc = Grpc::new(self.channel);
+        let mut grpc = Grpc::new(self.channel).max_decoding_message_size(MESSAGE_BYTES_MAX);
         grpc.ready().await?;
         let call = Request::new(Call { data: request });
         let path = PathAndQuery::from_static(PATH);

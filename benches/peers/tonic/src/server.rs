@@ -17,7 +17,7 @@ use tonic::transport::server::TcpIncoming;
 use tonic::{Request, Response, Status};
 use tonic_prost::ProstCodec;
 
-use crate::message::{Call, Item};
+use crate::message::{Call, Item, MESSAGE_BYTES_MAX};
 
 /// As many streams as the largest workload opens, with room to spare.
 const STREAMS_MAX: u32 = 8192;
@@ -45,7 +45,8 @@ impl Service<http::Request<Body>> for Engine {
 
     fn call(&mut self, request: http::Request<Body>) -> Self::Future {
         Box::pin(async move {
-            let mut grpc = Grpc::new(ProstCodec::<Item, Call>::default());
+            let grpc = Grpc::new(ProstCodec::<Item, Call>::default());
+            let mut grpc = grpc.max_decoding_message_size(MESSAGE_BYTES_MAX);
             Ok(grpc.server_streaming(Generate, request).await)
         })
     }
