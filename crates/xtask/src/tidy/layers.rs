@@ -25,6 +25,7 @@ const DISCOVERY: &str = "ringmain-discovery";
 const SERVER: &str = "ringmain-server";
 const CLIENT: &str = "ringmain-client";
 const RUNTIME: &str = "ringmain";
+const TRACE: &str = "ringmain-trace";
 const TESTKIT: &str = "ringmain-testkit";
 const MICRO: &str = "ringmain-bench-micro";
 const CLI: &str = "ringmain-cli";
@@ -34,10 +35,10 @@ const HARNESS: &str = "ringmain-bench-harness";
 const XTASK: &str = "xtask";
 
 const LIBRARIES: &[&str] = &[
-    CODEC, TUNING, TELEMETRY, REACTOR, SHARD, LINK_NATS, DISCOVERY, SERVER, CLIENT, RUNTIME,
+    CODEC, TUNING, TELEMETRY, REACTOR, SHARD, LINK_NATS, DISCOVERY, SERVER, CLIENT, RUNTIME, TRACE,
 ];
 const BENCHED: &[&str] = &[
-    CODEC, TUNING, TELEMETRY, REACTOR, SHARD, LINK_NATS, DISCOVERY, SERVER, CLIENT, RUNTIME,
+    CODEC, TUNING, TELEMETRY, REACTOR, SHARD, LINK_NATS, DISCOVERY, SERVER, CLIENT, RUNTIME, TRACE,
     HARNESS,
 ];
 
@@ -55,6 +56,11 @@ const ROWS: &[Row] = &[
     },
     Row {
         package: TELEMETRY,
+        layer: 0,
+        may_use: &[],
+    },
+    Row {
+        package: TRACE,
         layer: 0,
         may_use: &[],
     },

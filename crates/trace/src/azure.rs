@@ -1,8 +1,6 @@
 //! The Azure LLM inference traces: `TIMESTAMP,ContextTokens,GeneratedTokens`.
 
-use anyhow::{Context, bail};
-
-use super::{TraceRequest, moment, numbered_lines};
+use super::{LineError, TraceError, TraceRequest, moment, numbered_lines};
 
 #[cfg(test)]
 mod tests;
@@ -17,7 +15,7 @@ pub(super) fn is_header(line: &str) -> bool {
 }
 
 /// Parses a text that begins with the header; arrivals count from the epoch.
-pub(super) fn parse(text: &str) -> anyhow::Result<Vec<TraceRequest>> {
+pub(super) fn parse(text: &str) -> Result<Vec<TraceRequest>, TraceError> {
     let mut lines = numbered_lines(text);
     let Some((_, header)) = lines.next() else {
         return Ok(Vec::new());
@@ -25,7 +23,7 @@ pub(super) fn parse(text: &str) -> anyhow::Result<Vec<TraceRequest>> {
     let names: Vec<&str> = header.split(',').map(str::trim).collect();
     let position = |column| {
         let found = names.iter().position(|name| *name == column);
-        found.with_context(|| format!("the header has no column {column}"))
+        found.ok_or(TraceError::Column(column))
     };
     let columns = [
         position(COLUMNS[0])?,
@@ -34,19 +32,22 @@ pub(super) fn parse(text: &str) -> anyhow::Result<Vec<TraceRequest>> {
     ];
     lines
         .map(|(number, line)| {
-            request(line, names.len(), columns).with_context(|| format!("line {number}"))
+            request(line, names.len(), columns)
+                .map_err(|source| TraceError::Line { number, source })
         })
         .collect()
 }
 
-fn request(line: &str, width: usize, columns: [usize; 3]) -> anyhow::Result<TraceRequest> {
+fn request(line: &str, width: usize, columns: [usize; 3]) -> Result<TraceRequest, LineError> {
     let fields: Vec<&str> = line.split(',').map(str::trim).collect();
     if fields.len() != width {
-        bail!("{} fields, but the header names {width}", fields.len());
+        return Err(LineError::Fields {
+            got: fields.len(),
+            named: width,
+        });
     }
     let [arrival, prompt, generated] = columns.map(|column| fields[column]);
-    let at = moment::parse(arrival)
-        .with_context(|| format!("{arrival:?} is no time like 2023-11-16 18:15:46.6805900"))?;
+    let at = moment::parse(arrival).ok_or_else(|| LineError::Time(arrival.to_owned()))?;
     Ok(TraceRequest {
         at,
         prompt_tokens: tokens(prompt, COLUMNS[1])?,
@@ -54,8 +55,10 @@ fn request(line: &str, width: usize, columns: [usize; 3]) -> anyhow::Result<Trac
     })
 }
 
-fn tokens(field: &str, column: &str) -> anyhow::Result<u32> {
-    field
-        .parse()
-        .with_context(|| format!("{column} is {field:?}, not a count of tokens"))
+fn tokens(field: &str, column: &'static str) -> Result<u32, LineError> {
+    field.parse().map_err(|source| LineError::Tokens {
+        column,
+        text: field.to_owned(),
+        source,
+    })
 }

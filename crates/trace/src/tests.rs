@@ -72,10 +72,8 @@ fn other_files_are_refused_with_what_would_be_taken() {
 
 #[test]
 fn a_file_that_cannot_be_read_is_named() {
-    let error = format!(
-        "{:#}",
-        Trace::load(Path::new("no/such/trace.csv")).unwrap_err()
-    );
+    let error = Trace::load(Path::new("no/such/trace.csv")).unwrap_err();
+    let error = format!("{:#}", anyhow::Error::from(error));
     assert!(error.contains("no/such/trace.csv"), "{error}");
 }
 

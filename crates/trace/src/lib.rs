@@ -1,9 +1,13 @@
 //! Traces of production traffic: when requests arrived and how long they were.
 //!
 //! Two public formats are known, told apart by their content: the CSV of the Azure LLM inference
-//! traces and the JSON lines of the Mooncake traces. Both become the same list of arrivals.
+//! traces and the JSON lines of the Mooncake traces. Both become the same list of arrivals,
+//! [`Trace`]. How they are played, and at what pace tokens come, is up to whoever plays them.
+
+#![forbid(unsafe_code)]
 
 mod azure;
+mod error;
 mod moment;
 mod mooncake;
 #[cfg(test)]
@@ -12,15 +16,17 @@ mod tests;
 use std::path::Path;
 use std::time::Duration;
 
-use anyhow::{Context, bail};
+pub use self::error::{LineError, TraceError};
 
 /// One request of a trace.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct TraceRequest {
+pub struct TraceRequest {
     /// When it arrived, counted from the first arrival of the trace.
-    pub(crate) at: Duration,
-    pub(crate) prompt_tokens: u32,
-    pub(crate) generated_tokens: u32,
+    pub at: Duration,
+    /// Tokens of the request.
+    pub prompt_tokens: u32,
+    /// Tokens of the answer.
+    pub generated_tokens: u32,
 }
 
 /// The formats that are understood.
@@ -51,38 +57,47 @@ impl Format {
 
 /// A trace in order of arrival, with at least one request.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Trace {
-    pub(crate) requests: Vec<TraceRequest>,
+pub struct Trace {
+    /// Each request, the first one at zero.
+    pub requests: Vec<TraceRequest>,
 }
 
 impl Trace {
-    /// Reads and parses a trace file.
-    pub(crate) fn load(path: &Path) -> anyhow::Result<Self> {
-        let text = std::fs::read_to_string(path)
-            .with_context(|| format!("cannot read the trace {}", path.display()))?;
-        Self::parse(&text).with_context(|| format!("in the trace {}", path.display()))
+    /// Reads and parses a trace file; it blocks the calling thread for that.
+    ///
+    /// # Errors
+    ///
+    /// Names the file, and where it was read, the line.
+    pub fn load(path: &Path) -> Result<Self, TraceError> {
+        let text = std::fs::read_to_string(path).map_err(|source| TraceError::Read {
+            path: path.to_owned(),
+            source,
+        })?;
+        Self::parse(&text).map_err(|source| TraceError::In {
+            path: path.to_owned(),
+            source: Box::new(source),
+        })
     }
 
     /// Parses a trace of either format.
     ///
     /// # Errors
+    ///
     /// Names the line, counted from 1, and what was expected there.
-    pub(crate) fn parse(text: &str) -> anyhow::Result<Self> {
+    pub fn parse(text: &str) -> Result<Self, TraceError> {
         // A byte order mark is no part of the first column's name.
         let text = text.strip_prefix('\u{feff}').unwrap_or(text);
         let Some(format) = Format::detect(text) else {
-            bail!(
-                "neither an Azure LLM trace (a CSV whose header names {}) nor a Mooncake trace \
-                 (lines of JSON objects)",
-                azure::COLUMNS.join(", ")
-            );
+            return Err(TraceError::Format {
+                columns: azure::COLUMNS.join(", "),
+            });
         };
         let arrivals = match format {
             Format::AzureCsv => azure::parse(text)?,
             Format::MooncakeJsonl => mooncake::parse(text)?,
         };
         if arrivals.is_empty() {
-            bail!("the trace has no requests");
+            return Err(TraceError::Empty);
         }
         Ok(Self {
             requests: in_order(arrivals),

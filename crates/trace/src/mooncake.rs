@@ -2,10 +2,9 @@
 
 use std::time::Duration;
 
-use anyhow::Context;
 use serde::Deserialize;
 
-use super::{TraceRequest, numbered_lines};
+use super::{LineError, TraceError, TraceRequest, numbered_lines};
 
 #[cfg(test)]
 mod tests;
@@ -20,21 +19,17 @@ struct Record {
 }
 
 /// Parses a text with one object a line; arrivals count from the trace's own zero.
-pub(super) fn parse(text: &str) -> anyhow::Result<Vec<TraceRequest>> {
+pub(super) fn parse(text: &str) -> Result<Vec<TraceRequest>, TraceError> {
     numbered_lines(text)
-        .map(|(number, line)| request(line).with_context(|| format!("line {number}")))
+        .map(|(number, line)| request(line).map_err(|source| TraceError::Line { number, source }))
         .collect()
 }
 
-fn request(line: &str) -> anyhow::Result<TraceRequest> {
-    let record: Record = serde_json::from_str(line)
-        .context("expected an object with timestamp, input_length and output_length")?;
-    let at = Duration::try_from_secs_f64(record.timestamp / 1_000.0).with_context(|| {
-        format!(
-            "timestamp {} is no count of milliseconds from 0",
-            record.timestamp
-        )
-    })?;
+fn request(line: &str) -> Result<TraceRequest, LineError> {
+    let record: Record = serde_json::from_str(line).map_err(LineError::Object)?;
+    let timestamp = record.timestamp;
+    let at = Duration::try_from_secs_f64(timestamp / 1_000.0)
+        .map_err(|source| LineError::Timestamp { timestamp, source })?;
     Ok(TraceRequest {
         at,
         prompt_tokens: record.input_length,
