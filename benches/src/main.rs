@@ -9,7 +9,7 @@ use ringmain_bench_harness::CountingAllocator;
 
 use crate::args::{Command, EXAMPLES, RunArgs};
 use crate::session::Session;
-use crate::workload::Workload;
+use crate::workload::{Arrivals, Workload};
 
 mod args;
 mod catalog;
@@ -67,7 +67,12 @@ fn run(command: Command) -> anyhow::Result<()> {
         Command::Relay(args) => measure(&args, &[Workload::Relay]),
         Command::Fleet(args) => measure(&args, &[Workload::Fleet]),
         Command::Large(args) => measure(&args, &[Workload::Large]),
-        Command::Trace(_) => anyhow::bail!("not yet"),
+        Command::Trace(args) => {
+            let arrivals = Arrivals::load(&args.file, args.limit, args.speedup)?;
+            let mut session = Session::new(&args.run, Some(arrivals))?;
+            session.run(&[Workload::Trace])?;
+            session.verdict()
+        }
         Command::Compare(args) => compare::run(args),
         Command::Readme(args) => readme::run(&args),
         Command::Page(args) => session::republish(&args),

@@ -165,7 +165,8 @@ const FLEET: &[Column] = &[
     SERVER_ITEM.ratio(),
     CLIENT_ITEM,
     column("server_syscalls_per_step", "server sys/step"),
-    column("ttft_p50_us", "first p50 µs"),
+    column("produced_p50_us", "p50 µs").key(),
+    column("produced_p99_us", "p99 µs"),
     SERVER_RSS,
 ];
 const LARGE: &[Column] = &[
@@ -217,7 +218,7 @@ pub(crate) fn counted() -> &'static [Column] {
 pub(crate) fn key_histogram(workload: &str) -> &'static str {
     match workload {
         "burst" => "ttft",
-        "step" => "produced",
+        "step" | "fleet" => "produced",
         _ => "latency",
     }
 }

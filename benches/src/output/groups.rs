@@ -140,7 +140,8 @@ impl<'a> Group<'a> {
                 let idle = row.param("idle");
                 let floor = workload.floor_of(idle.as_deref());
                 let floor = floor.and_then(|name| rows().find(|other| other.system == name));
-                floor.or_else(|| best(rows().filter(|other| is_peer(&other.system)), column))
+                let peers = rows().filter(|other| is_peer(&other.system) && other.work_clean);
+                floor.or_else(|| best(peers, column))
             }
         }
     }

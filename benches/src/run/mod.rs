@@ -108,8 +108,15 @@ impl Outcome {
         {
             self.fail(number, &reason);
         }
+        let mut reasons: BTreeMap<&str, usize> = BTreeMap::new();
         for failure in &rep.failures {
-            self.fail(number, failure);
+            *reasons.entry(failure).or_default() += 1;
+        }
+        for (reason, times) in reasons {
+            match times {
+                1 => self.fail(number, reason),
+                _ => self.fail(number, &format!("{reason} ({times} times)")),
+            }
         }
         self.merge(&rep.histograms);
         self.row.reps.push(derive::with_derived(spec, rep.figures));

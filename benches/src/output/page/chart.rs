@@ -2,7 +2,7 @@
 
 use super::scale::{Log, Nines};
 use super::{escape, push};
-use crate::catalog::{Class, entry};
+use crate::catalog::{Class, SYSTEMS, entry};
 use crate::output::columns::key_histogram;
 use crate::output::format::number;
 use crate::output::hgrm::Curve;
@@ -41,9 +41,11 @@ pub(super) fn chart(workload: Workload, lines: &[Line<'_>]) -> String {
         &mut out,
         format_args!("<svg viewBox=\"0 0 {WIDTH} {HEIGHT}\" role=\"img\">\n"),
     );
-    let what = match key_histogram(workload.name()) {
-        "ttft" => "time to first item",
-        "produced" => "step to client",
+    let what = match (key_histogram(workload.name()), workload) {
+        ("ttft", _) => "time to first item",
+        ("produced", _) => "step to client",
+        (_, Workload::Paced | Workload::Large | Workload::Trace) => "lateness of items",
+        (_, Workload::Stream | Workload::Relay) => "time of a whole call",
         _ => "latency",
     };
     push(
@@ -68,14 +70,15 @@ pub(super) fn chart(workload: Workload, lines: &[Line<'_>]) -> String {
             ),
         );
     }
-    out.push_str("</svg>\n<ul class=\"legend\">\n");
+    out.push_str("</svg>\n<ul class=\"legend\"><li><span></span><small>p50</small></li>\n");
     for (line, class) in lines.iter().zip(&classes) {
         push(
             &mut out,
             format_args!(
                 "<li><svg viewBox=\"0 0 26 8\"><path class=\"line {class}\" d=\"M1 4H25\"/></svg>\
-                 {}</li>\n",
-                escape(&line.label)
+                 <span>{}</span><small>{}</small></li>\n",
+                escape(&line.label),
+                duration(at(line.curve, 0.5)),
             ),
         );
     }
@@ -180,7 +183,9 @@ fn class_of(system: &str) -> Option<Class> {
 
 /// Classes that give lines their look: ours stands out, floors stand back, each other its color.
 fn classes(lines: &[Line<'_>]) -> Vec<String> {
-    let (mut ours, mut floors, mut others) = (0, 0, 0);
+    let (mut ours, mut floors) = (0, 0);
+    let others = SYSTEMS.iter();
+    let others = others.filter(|e| matches!(e.class, Class::Peer | Class::Reported));
     let next = |counter: &mut usize| {
         *counter += 1;
         *counter - 1
@@ -188,7 +193,12 @@ fn classes(lines: &[Line<'_>]) -> Vec<String> {
     let class = |line: &Line<'_>| match class_of(line.system) {
         Some(Class::Ours) => format!("ours dash{}", next(&mut ours) % 4),
         Some(Class::Floor) => format!("floor dash{}", next(&mut floors) % 4),
-        _ => format!("other{}", next(&mut others) % COLORS),
+        // The same color in every chart of the page.
+        _ => {
+            let at = others.clone().position(|entry| entry.name == line.system);
+            let at = at.unwrap_or(0);
+            format!("other{} dash{}", at % COLORS, at / COLORS)
+        }
     };
     lines.iter().map(class).collect()
 }

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::fmt::Write;
 
 use super::columns::columns;
+use super::format::number;
 use super::groups::{Group, groups, label};
 use super::hgrm::Curve;
 use super::table::{Cells, cells, counted_cells};
@@ -116,6 +117,7 @@ fn section(body: &mut String, group: &Group<'_>, curves: &Curves) {
     if !lines.is_empty() {
         body.push_str(&chart::chart(group.workload, &lines));
     }
+    bars(body, group, &varying);
     let ours = |index: usize| group.rows.get(index).is_some_and(|row| is_ours(row));
     table(
         body,
@@ -137,6 +139,38 @@ fn section(body: &mut String, group: &Group<'_>, curves: &Curves) {
         }
     }
     body.push_str("</figure>\n");
+}
+
+/// What the server's work costs, where that is what rows are compared by.
+fn bars(body: &mut String, group: &Group<'_>, varying: &[&str]) {
+    let columns = columns(group.workload.name()).iter();
+    let mut columns = columns.filter(|c| c.ratio && c.figure == "server_ns_per_token");
+    let Some(column) = columns.next() else {
+        return;
+    };
+    let value = |row: &&Row| Some(row.spread(column.figure)?.median * column.scale);
+    let highest = group.rows.iter().filter_map(value).fold(0.0, f64::max);
+    if highest <= 0.0 || group.rows.len() < 2 {
+        return;
+    }
+    push(
+        body,
+        format_args!("<div class=\"bars\"><h3>{}</h3>\n", escape(column.title)),
+    );
+    for row in &group.rows {
+        let Some(value) = value(row) else { continue };
+        let class = if is_ours(row) { " class=\"ours\"" } else { "" };
+        push(
+            body,
+            format_args!(
+                "<span>{}</span><i{class} style=\"width:{:.1}%\"></i><b>{}</b>\n",
+                escape(&label(row, varying)),
+                value / highest * 100.0,
+                number(value),
+            ),
+        );
+    }
+    body.push_str("</div>\n");
 }
 
 fn is_ours(row: &Row) -> bool {

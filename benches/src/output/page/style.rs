@@ -9,7 +9,7 @@ pub(super) const CSS: &str = r#"
 --o4:#e0b63c;--o5:#ff7aa8;--o6:#93a0ff;--o7:#b7cc4a;--good:#5fcf76;--bad:#ff7b72;--band:#261d17;
 --code:#1c2127}}
 *{box-sizing:border-box}
-body{margin:0 auto;max-width:1180px;padding:28px 20px 60px;background:var(--bg);color:var(--fg);
+body{margin:0 auto;max-width:1240px;padding:28px 20px 60px;background:var(--bg);color:var(--fg);
 font:15px/1.5 system-ui,-apple-system,"Segoe UI",Roboto,"Helvetica Neue",Arial,sans-serif}
 h1{font-size:26px;margin:0 0 6px;letter-spacing:-.01em}
 h2{font-size:20px;margin:0 0 2px;padding-top:18px;border-top:1px solid var(--rule)}
@@ -25,8 +25,9 @@ figcaption{font:12.5px/1.5 ui-monospace,SFMono-Regular,Menlo,Consolas,monospace;
 margin-bottom:8px}
 .chart{display:flex;gap:18px;align-items:flex-start;flex-wrap:wrap;margin-bottom:10px}
 .chart>svg{flex:1 1 620px;min-width:0;max-width:860px;height:auto}
-.legend{list-style:none;margin:10px 0 0;padding:0;flex:1 1 200px;font-size:13px}
+.legend{list-style:none;margin:2px 0 0;padding:0;flex:1 1 220px;font-size:13px;max-width:330px}
 .legend li{margin:3px 0;display:flex;gap:9px;align-items:center}
+.legend span{flex:1}.legend small{font-size:12px;font-variant-numeric:tabular-nums}
 .legend svg{width:26px;height:8px;flex:none}
 text{fill:var(--soft);font:12px system-ui,-apple-system,"Segoe UI",Roboto,Arial,sans-serif;
 font-variant-numeric:tabular-nums}
@@ -41,12 +42,17 @@ text.y{text-anchor:end}text.x{text-anchor:middle}text.axis{font-size:12px}
 .other6{stroke:var(--o6)}.other7{stroke:var(--o7)}
 .scroll{overflow-x:auto}
 table{border-collapse:collapse;font-size:13px;font-variant-numeric:tabular-nums;min-width:60%}
-th,td{text-align:right;padding:4px 10px;border-bottom:1px solid var(--rule);white-space:nowrap}
-th{font-weight:600;color:var(--soft);border-bottom:2px solid var(--rule);vertical-align:bottom}
+th,td{text-align:right;padding:4px 9px;border-bottom:1px solid var(--rule);white-space:nowrap}
+th{font-weight:600;white-space:normal;line-height:1.25;color:var(--soft);border-bottom:2px solid var(--rule);vertical-align:bottom}
 .name{text-align:left}
 tr.ours td{background:var(--band);font-weight:600}
 small{color:var(--soft);font-weight:400;font-size:11.5px}
 .good{color:var(--good)}.bad{color:var(--bad);font-weight:700}
 .failure{color:var(--bad);font-size:13px;margin:4px 0}
+.bars{display:grid;grid-template-columns:max-content 1fr max-content;gap:4px 12px;
+align-items:center;font-size:13px;max-width:860px;margin:4px 0 16px}
+.bars h3{grid-column:1/-1;font-size:13px;font-weight:600;margin:0 0 2px;color:var(--soft)}
+.bars i{display:block;height:12px;border-radius:2px;background:var(--floor);min-width:2px}
+.bars i.ours{background:var(--ours)}.bars b{font-weight:400;font-variant-numeric:tabular-nums}
 details{margin-top:8px}summary{cursor:pointer;color:var(--soft);font-size:13px}
 "#;
