@@ -14,6 +14,7 @@ use crate::workload::{Arrivals, Workload};
 mod args;
 mod catalog;
 mod compare;
+mod floor;
 mod machine;
 mod output;
 mod pick;
