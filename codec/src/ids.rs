@@ -153,6 +153,16 @@ impl Priority {
         self as u8
     }
 
+    /// Bytes that a stream may send before it is the turn of another that waits.
+    #[must_use]
+    pub const fn send_quantum_bytes(self) -> u32 {
+        match self {
+            Self::High => 16 * 1024,
+            Self::Middle => 8 * 1024,
+            Self::Low => 4 * 1024,
+        }
+    }
+
     /// The class for a wire value; `None` above 2.
     #[must_use]
     pub const fn from_code(code: u8) -> Option<Self> {
@@ -245,31 +255,62 @@ impl EndpointId {
         &self.text[usize::from(self.name_at)..]
     }
 
-    /// Where component and name start.
+    /// Where component and name start. One pass: each request's endpoint is checked several times
+    /// on its way, as the text comes from and goes to the wire.
     fn split(text: &[u8]) -> Result<(u8, u8), EndpointIdError> {
         if text.len() > Self::BYTES_MAX {
             return Err(EndpointIdError::TooLong);
         }
-        let (mut labels, mut component_at, mut name_at, mut start) = (0_u32, 0, 0, 0);
-        for label in text.split(|&b| b == b'.') {
-            if label.is_empty() || label.len() > Self::LABEL_BYTES_MAX {
-                return Err(EndpointIdError::LabelLength);
+        let (mut dots, mut component_at, mut name_at) = (0_u32, 0, 0);
+        for (at, &byte) in text.iter().enumerate() {
+            match BYTE_CLASS[usize::from(byte)] {
+                ByteClass::Label => {}
+                ByteClass::Dot => {
+                    label_length(at - name_at)?;
+                    (component_at, name_at) = (name_at, at + 1);
+                    dots += 1;
+                }
+                ByteClass::Other => return Err(EndpointIdError::Character),
             }
-            let allowed = |b: &u8| matches!(b, b'a'..=b'z' | b'0'..=b'9' | b'_' | b'-');
-            if !label.iter().all(allowed) {
-                return Err(EndpointIdError::Character);
-            }
-            (component_at, name_at) = (name_at, start);
-            start += label.len() + 1;
-            labels += 1;
         }
-        if labels < 3 {
+        label_length(text.len() - name_at)?;
+        if dots < 2 {
             return Err(EndpointIdError::TooFewLabels);
         }
         let place = |at: usize| u8::try_from(at).map_err(|_| EndpointIdError::TooLong);
         Ok((place(component_at)?, place(name_at)?))
     }
 }
+
+const fn label_length(bytes: usize) -> Result<(), EndpointIdError> {
+    if bytes == 0 || bytes > EndpointId::LABEL_BYTES_MAX {
+        return Err(EndpointIdError::LabelLength);
+    }
+    Ok(())
+}
+
+/// What a byte is in an endpoint id.
+#[derive(Copy, Clone)]
+enum ByteClass {
+    Label,
+    Dot,
+    Other,
+}
+
+const BYTE_CLASS: [ByteClass; 256] = {
+    let mut classes = [ByteClass::Other; 256];
+    let mut byte = 0;
+    while byte < 256 {
+        #[expect(clippy::cast_possible_truncation, reason = "below 256")]
+        let is_label = matches!(byte as u8, b'a'..=b'z' | b'0'..=b'9' | b'_' | b'-');
+        if is_label {
+            classes[byte] = ByteClass::Label;
+        }
+        byte += 1;
+    }
+    classes[b'.' as usize] = ByteClass::Dot;
+    classes
+};
 
 impl FromStr for EndpointId {
     type Err = EndpointIdError;

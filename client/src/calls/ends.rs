@@ -3,7 +3,7 @@
 use ringmain_codec::{Started, Status, StreamHandle};
 use ringmain_shard::Link;
 
-use super::{Calls, StreamKey, Terminal};
+use super::{Calls, Sink, StreamKey, Terminal};
 
 impl<T> Calls<T> {
     /// Asks the responder to finish early.
@@ -49,6 +49,9 @@ impl<T> Calls<T> {
         self.reassembly_bytes -= stream.reserved;
         if let Some(timer) = stream.timer {
             self.timers.push(timer);
+        }
+        if let Sink::Messages(inbox) = stream.sink {
+            self.keep(inbox);
         }
         Some(stream.attachment)
     }

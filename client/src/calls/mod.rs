@@ -19,7 +19,7 @@ use std::time::Instant;
 
 use ringmain_codec::{Metadata, OpenError, OpenParams, SendError, Status, StreamHandle};
 use ringmain_reactor::timer::TimerKey;
-use ringmain_shard::{Link, Payload};
+use ringmain_shard::{Inbox, Link, Payload};
 
 pub(crate) use self::forward::Attachment;
 pub use self::forward::{Forward, Offered};
@@ -30,6 +30,10 @@ pub(crate) use self::stream::{Sink, StreamKey};
 use self::table::Table;
 pub(crate) use self::terminal::Terminal;
 use crate::call::Request;
+
+/// Inboxes that a link keeps for its next streams, and their memory.
+const SPARE_MAX: usize = 1024;
+const SPARE_BYTES_MAX: usize = 4 * 1024 * 1024;
 
 /// What happened since it was last asked; the home adds it to the process's counters.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -86,6 +90,9 @@ pub(crate) struct Calls<T> {
     timers: Vec<TimerKey>,
     reassembly_bytes: usize,
     reassembly_bytes_max: usize,
+    /// Inboxes of streams that have ended, for the next ones.
+    spare: Vec<Inbox>,
+    spare_bytes: usize,
     counts: CallCounts,
     news: LinkNews,
 }
@@ -98,8 +105,26 @@ impl<T> Calls<T> {
             timers: Vec::new(),
             reassembly_bytes: 0,
             reassembly_bytes_max,
+            spare: Vec::new(),
+            spare_bytes: 0,
             counts: CallCounts::default(),
             news: LinkNews::default(),
+        }
+    }
+
+    /// A place for whole messages, in the memory of a stream that has ended if there is one.
+    pub(crate) fn messages(&mut self) -> Sink {
+        let spare = self.spare.pop();
+        self.spare_bytes -= spare.as_ref().map_or(0, Inbox::block_bytes);
+        Sink::Messages(spare.unwrap_or_default())
+    }
+
+    fn keep(&mut self, mut inbox: Inbox) {
+        let bytes = inbox.block_bytes();
+        if self.spare.len() < SPARE_MAX && self.spare_bytes + bytes <= SPARE_BYTES_MAX {
+            inbox.reset();
+            self.spare_bytes += bytes;
+            self.spare.push(inbox);
         }
     }
 

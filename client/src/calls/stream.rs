@@ -54,10 +54,6 @@ pub(crate) enum Sink {
 }
 
 impl Sink {
-    pub(crate) fn messages() -> Self {
-        Self::Messages(Inbox::default())
-    }
-
     pub(crate) fn pieces() -> Self {
         Self::Pieces(PieceBox::default())
     }

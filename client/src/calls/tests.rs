@@ -78,7 +78,7 @@ impl Pair {
     }
 
     fn open(&mut self, request: &str) -> StreamKey {
-        self.open_into(request, Sink::messages())
+        self.open_into(request, Sink::Messages(Inbox::default()))
     }
 
     fn open_into(&mut self, request: &str, sink: Sink) -> StreamKey {
@@ -490,7 +490,7 @@ fn requests_carry_what_the_call_said() {
         .unwrap();
     assert_eq!(request.request_id, RequestId([3; 16]));
     pair.now += Duration::from_secs(1);
-    let sink = Sink::messages();
+    let sink = Sink::Messages(Inbox::default());
     let key = pair
         .calls
         .open_request(pair.now, &mut pair.dialer, &request, sink, ())

@@ -130,34 +130,8 @@ impl<P: AsRef<[u8]>> Core<P> {
         };
         let id = header.stream;
         let event = match kind {
-            FrameKind::Open => {
-                let open = Open::parse(header, bytes)?;
-                let Some((stream, credit)) = self.on_open(now, id, &open)? else {
-                    return Ok(Progress::Again);
-                };
-                return progress(
-                    body,
-                    Token::Open {
-                        header,
-                        stream,
-                        credit,
-                    },
-                );
-            }
-            FrameKind::End => {
-                let end = End::parse(header, bytes)?;
-                let Some((stream, started)) = self.on_end(id, &end)? else {
-                    return Ok(Progress::Again);
-                };
-                return progress(
-                    body,
-                    Token::End {
-                        header,
-                        stream,
-                        started,
-                    },
-                );
-            }
+            FrameKind::Open => return self.on_open_frame(framer, now, header, body),
+            FrameKind::End => return self.on_end_frame(framer, header, body),
             FrameKind::Hello => Some(self.on_hello(now, header, bytes)?),
             FrameKind::Welcome => Some(self.on_welcome(now, header, bytes)?),
             FrameKind::Accept => {
@@ -186,6 +160,74 @@ impl<P: AsRef<[u8]>> Core<P> {
             FrameKind::Data => unreachable!("the framer gives DATA as Step::Data"),
         };
         Ok(event.map_or(Progress::Again, Progress::Event))
+    }
+
+    fn on_open_frame<'b>(
+        &mut self,
+        framer: &Framer,
+        now: Instant,
+        header: Header,
+        body: Body<'b>,
+    ) -> Result<Progress<'b>, ConnectionError> {
+        let id = header.stream;
+        let taken = match body {
+            // Read once: the event borrows the chunk as the frame does.
+            Body::Chunk(bytes) => {
+                let open = Open::parse(header, bytes)?;
+                let taken = self.on_open(now, id, &open)?;
+                taken.map(|(stream, credit)| {
+                    Progress::Event(Event::Open {
+                        stream,
+                        open,
+                        credit,
+                    })
+                })
+            }
+            Body::Buffered => {
+                let taken = self.on_open(now, id, &Open::parse(header, framer.body())?)?;
+                taken.map(|(stream, credit)| {
+                    Progress::Buffered(Token::Open {
+                        header,
+                        stream,
+                        credit,
+                    })
+                })
+            }
+        };
+        Ok(taken.unwrap_or(Progress::Again))
+    }
+
+    fn on_end_frame<'b>(
+        &mut self,
+        framer: &Framer,
+        header: Header,
+        body: Body<'b>,
+    ) -> Result<Progress<'b>, ConnectionError> {
+        let id = header.stream;
+        let taken = match body {
+            Body::Chunk(bytes) => {
+                let end = End::parse(header, bytes)?;
+                let taken = self.on_end(id, &end)?;
+                taken.map(|(stream, started)| {
+                    Progress::Event(Event::End {
+                        stream,
+                        end,
+                        started,
+                    })
+                })
+            }
+            Body::Buffered => {
+                let taken = self.on_end(id, &End::parse(header, framer.body())?)?;
+                taken.map(|(stream, started)| {
+                    Progress::Buffered(Token::End {
+                        header,
+                        stream,
+                        started,
+                    })
+                })
+            }
+        };
+        Ok(taken.unwrap_or(Progress::Again))
     }
 
     /// Before the handshake is done only its own frames may come; GOAWAY instead of WELCOME says
@@ -309,14 +351,6 @@ impl<P: AsRef<[u8]>> Core<P> {
         self.flood.useful();
         Ok(())
     }
-}
-
-/// The event itself when its frame is whole in the chunk.
-fn progress(body: Body<'_>, token: Token) -> Result<Progress<'_>, ConnectionError> {
-    Ok(match body {
-        Body::Chunk(bytes) => Progress::Event(token.event(bytes)?),
-        Body::Buffered => Progress::Buffered(token),
-    })
 }
 
 pub(crate) fn out_of_place(stream: StreamId, kind: FrameKind) -> ConnectionError {

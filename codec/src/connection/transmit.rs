@@ -8,9 +8,9 @@ use super::event::ConnectionState;
 use super::streams::recv::Growth;
 use super::streams::send::{Cut, Room};
 use super::streams::state::Phase;
+use crate::StreamId;
 use crate::frame::{Accept, Credit, Data, Goaway, Kill, Open, Ping, Pong, Stop};
 use crate::wire::{DATA_FRAME_COST_BYTES, EncodeError, Extensions, HEADER_BYTES, Metadata, OutBuf};
-use crate::{Priority, StreamId};
 
 /// A request cut only because the buffer is nearly full is not worth less than this.
 const CUT_BYTES_MIN: usize = 1024;
@@ -250,7 +250,7 @@ impl<P: AsRef<[u8]>> Core<P> {
             }
             let stream = self.streams.at_mut(slot);
             if stream.send.deficit <= 0 {
-                stream.send.deficit += quantum(stream.priority);
+                stream.send.deficit += i64::from(stream.priority.send_quantum_bytes());
             }
             let mut goes_on = true;
             while goes_on && self.streams.at(slot).send.deficit > 0 {
@@ -341,14 +341,5 @@ impl<P: AsRef<[u8]>> Core<P> {
             Err(EncodeError::NoRoom) => false,
             Err(error) => unreachable!("every part of a frame was checked before: {error}"),
         }
-    }
-}
-
-/// Bytes a stream may write in one turn.
-fn quantum(priority: Priority) -> i64 {
-    match priority {
-        Priority::High => 16 * 1024,
-        Priority::Middle => 8 * 1024,
-        Priority::Low => 4 * 1024,
     }
 }

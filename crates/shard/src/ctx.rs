@@ -19,6 +19,7 @@ use crate::link::Link;
 use crate::links::{LinkEntry, LinkSlab, LinkState};
 use crate::mailboxes::ShardHandle;
 use crate::roles::LinkRole;
+use crate::room::RoomQueue;
 use crate::sleep::Sleepers;
 
 /// What a timer of the shard's wheel belongs to.
@@ -144,6 +145,17 @@ impl ShardCtx {
             self.mark_dirty(key, entry);
         }
         Some(result)
+    }
+
+    /// Where producers wait for room in a link's out-buffer; `None` if the link is gone.
+    ///
+    /// # Panics
+    ///
+    /// When called from inside a method of the same link's role.
+    pub fn room(&self, key: LinkKey) -> Option<Rc<RoomQueue>> {
+        let entry = self.inner.links.borrow().find(key)?;
+        let room = Rc::clone(&entry.borrow().room);
+        Some(room)
     }
 
     /// Runs `f` on every link of this shard.

@@ -10,6 +10,7 @@ use ringmain_reactor::timer::TimerKey;
 use crate::key::LinkKey;
 use crate::link::Link;
 use crate::roles::{LinkDown, LinkRole};
+use crate::room::RoomQueue;
 use crate::turn::LinkFigures;
 
 /// Where a link is in its life.
@@ -34,6 +35,7 @@ pub(crate) struct LinkEntry {
     pub(crate) dirty: bool,
     pub(crate) timer: Option<(Instant, TimerKey)>,
     pub(crate) figures: LinkFigures,
+    pub(crate) room: Rc<RoomQueue>,
     /// Closed by this side as soon as nothing is left to send.
     pub(crate) close_when_flushed: Option<LinkDown>,
 }
@@ -73,6 +75,7 @@ impl LinkSlab {
             dirty: false,
             timer: None,
             figures: LinkFigures::default(),
+            room: Rc::default(),
             close_when_flushed: None,
         }));
         self.len += 1;

@@ -71,8 +71,10 @@ impl Payload {
     /// Charges this payload to `cell` until it leaves the queue.
     ///
     /// The bytes must have been added to the cell already; dropping the payload takes them off.
+    /// Made and dropped on the shard that owns the stream.
     #[must_use]
     pub fn metered(mut self, cell: Arc<StreamCell>) -> Self {
+        cell.hold();
         self.meter = Some(cell);
         self
     }
@@ -99,7 +101,7 @@ impl AsRef<[u8]> for Payload {
 impl Drop for Payload {
     fn drop(&mut self) {
         if let Some(cell) = self.meter.take() {
-            cell.left_queue(self.as_ref().len());
+            cell.let_go(self.as_ref().len());
         }
         if let Owner::Pooled(buf) = &mut self.bytes {
             give_back(std::mem::take(buf));

@@ -3,23 +3,27 @@
 use std::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
 use std::task::{Context, Poll, Waker};
 
-use crossbeam_utils::CachePadded;
-
 use crate::wakers::{SharedWaker, WaitKey};
 
 const STOPPED: u32 = 1;
 const KILLED: u32 = 2;
 const CLOSED: u32 = 4;
+const HELD: u32 = 8;
 
 /// Shared state of one stream's sending side: cancel flags and bytes that wait.
 ///
 /// Written by the owning shard, read by producers on any thread with one load. Bytes are counted
 /// from the push until they are in the link's out-buffer or dropped, so the count returns to zero
 /// on every exit.
+///
+/// What a token needs is on one cache line: with thousands of streams each step finds it cold.
 #[derive(Debug, Default)]
+#[repr(C, align(64))]
 pub struct StreamCell {
-    flags: CachePadded<AtomicU32>,
+    flags: AtomicU32,
     buffered_bytes: AtomicUsize,
+    /// Messages in the codec's queue; the owning shard alone counts.
+    held: AtomicU32,
     /// The task that waits for room.
     sender: SharedWaker,
     /// The task that waits for a cancel.
@@ -27,19 +31,30 @@ pub struct StreamCell {
 }
 
 impl StreamCell {
+    /// All flags, in one load.
+    pub fn flags(&self) -> StreamFlags {
+        let flags = self.flags.load(Ordering::Acquire);
+        StreamFlags {
+            stopped: flags & (STOPPED | KILLED) != 0,
+            killed: flags & KILLED != 0,
+            closed: flags & CLOSED != 0,
+            held: flags & HELD != 0,
+        }
+    }
+
     /// The peer asked to finish early (also set by a kill).
     pub fn is_stopped(&self) -> bool {
-        self.flags.load(Ordering::Acquire) & (STOPPED | KILLED) != 0
+        self.flags().stopped
     }
 
     /// The peer dropped the stream, or its connection is gone.
     pub fn is_killed(&self) -> bool {
-        self.flags.load(Ordering::Acquire) & KILLED != 0
+        self.flags().killed
     }
 
     /// The stream has ended; nothing more can be sent.
     pub fn is_closed(&self) -> bool {
-        self.flags.load(Ordering::Acquire) & CLOSED != 0
+        self.flags().closed
     }
 
     /// Raises the stop flag and wakes whoever waits for a cancel.
@@ -77,9 +92,33 @@ impl StreamCell {
     /// Takes a message of `bytes` off and wakes the producer that waits for room.
     pub fn left_queue(&self, bytes: usize) {
         let bytes = weight(bytes);
-        let before = self.buffered_bytes.fetch_sub(bytes, Ordering::AcqRel);
+        let before = self.buffered_bytes.fetch_sub(bytes, Ordering::SeqCst);
         assert!(before >= bytes, "more bytes left the queue than entered it");
+        self.sender.wake_after_change();
+    }
+
+    /// Wakes the producer that waits, because credit came back.
+    pub fn wake_sender(&self) {
         self.sender.wake();
+    }
+
+    /// A message has to wait in the codec's queue; on the owning shard.
+    pub(crate) fn hold(&self) {
+        let held = self.held.load(Ordering::Relaxed);
+        self.held.store(held + 1, Ordering::Relaxed);
+        if held == 0 {
+            self.flags.fetch_or(HELD, Ordering::AcqRel);
+        }
+    }
+
+    /// Takes a message of `bytes` that was on hold off, as [`left_queue`](Self::left_queue).
+    pub(crate) fn let_go(&self, bytes: usize) {
+        let held = self.held.load(Ordering::Relaxed);
+        self.held.store(held - 1, Ordering::Relaxed);
+        if held == 1 {
+            self.flags.fetch_and(!HELD, Ordering::AcqRel);
+        }
+        self.left_queue(bytes);
     }
 
     /// Registers the task that waits for room; check the condition again afterwards.
@@ -117,6 +156,19 @@ impl StreamCell {
         self.canceller.wake();
         self.sender.wake();
     }
+}
+
+/// What a producer may look at before it sends.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct StreamFlags {
+    /// The peer asked to finish early, or dropped the stream.
+    pub stopped: bool,
+    /// The peer dropped the stream, or its connection is gone.
+    pub killed: bool,
+    /// The stream has ended.
+    pub closed: bool,
+    /// Messages wait for credit, or for room in the link's out-buffer.
+    pub held: bool,
 }
 
 /// What a message counts for.

@@ -90,6 +90,12 @@ impl SharedWaker {
         // SeqCst pairs with `arm`: either this sees the flag, or the registrant's second look sees
         // the condition.
         fence(Ordering::SeqCst);
+        self.wake_after_change();
+    }
+
+    /// [`wake`](Self::wake) right after a sequentially consistent read-modify-write of what the
+    /// waiters wait for, which orders the two as a fence would, without the cost of one.
+    pub(crate) fn wake_after_change(&self) {
         if !self.armed.load(Ordering::SeqCst) {
             return;
         }

@@ -59,6 +59,11 @@ impl ServerLink {
                     }
                 }
             }
+            Input::SendReady(stream) => {
+                if let Some(found) = self.find(stream) {
+                    found.cell.wake_sender();
+                }
+            }
             Input::NoRoom(stream) => {
                 let end = EndParams {
                     message: NO_ROOM,
@@ -148,6 +153,7 @@ pub(super) enum Input {
     Stop(StreamHandle),
     Kill(StreamHandle),
     NoRoom(StreamHandle),
+    SendReady(StreamHandle),
     Refused(StreamHandle, Status),
 }
 

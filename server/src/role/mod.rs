@@ -7,10 +7,11 @@ mod stream;
 
 use std::any::Any;
 use std::rc::Rc;
+use std::sync::Arc;
 
 use bytes::Bytes;
 use ringmain_codec::{ConnectionError, EndParams, Event, Status, StreamHandle};
-use ringmain_shard::{Link, LinkDown, LinkKey, LinkRole, ShardCtx};
+use ringmain_shard::{Link, LinkDown, LinkKey, LinkRole, ShardCtx, StreamCell};
 use ringmain_telemetry::{Counter, Gauge};
 
 pub(crate) use self::ends::Outcome;
@@ -27,6 +28,9 @@ use crate::terminal::Terminal;
 pub(crate) struct ServerLink {
     shard: Rc<ServerShard>,
     streams: Vec<Option<ServerStream>>,
+    /// The cells of those streams by the same slot: all that a token of an engine step needs, so
+    /// that a step of thousands of streams walks through little memory.
+    cells: Vec<Option<(StreamHandle, Arc<StreamCell>)>>,
 }
 
 impl ServerLink {
@@ -34,6 +38,7 @@ impl ServerLink {
         Self {
             shard,
             streams: Vec::new(),
+            cells: Vec::new(),
         }
     }
 
@@ -54,7 +59,9 @@ impl ServerLink {
         let slot = stream.stream.slot as usize;
         if self.streams.len() <= slot {
             self.streams.resize_with(slot + 1, || None);
+            self.cells.resize_with(slot + 1, || None);
         }
+        self.cells[slot] = Some((stream.stream, Arc::clone(&stream.cell)));
         self.streams[slot] = Some(stream);
     }
 
@@ -62,6 +69,7 @@ impl ServerLink {
     fn take(&mut self, ctx: &ShardCtx, stream: StreamHandle) -> Option<ServerStream> {
         self.find(stream)?;
         let mut taken = self.streams[stream.slot as usize].take()?;
+        self.cells[stream.slot as usize] = None;
         if let Some(timer) = taken.deadline.take() {
             ctx.cancel_timer(timer);
         }
@@ -96,10 +104,14 @@ impl ServerLink {
         stream: StreamHandle,
         message: &[u8],
     ) -> Pushed {
-        let Some(found) = self.find(stream) else {
+        let cell = self.cells.get(stream.slot as usize);
+        let Some((known, cell)) = cell.and_then(Option::as_ref) else {
             return Pushed::Gone;
         };
-        match deliver(link, stream, &found.cell, message) {
+        if *known != stream {
+            return Pushed::Gone;
+        }
+        match deliver(link, stream, cell, message) {
             Ok(()) => Pushed::Taken,
             Err(SinkError::TooLarge) => {
                 // The producer has gone on, so only the stream's end can say it.
@@ -201,6 +213,7 @@ impl LinkRole for ServerLink {
                 Event::Stop { stream } => Input::Stop(stream),
                 Event::Kill { stream } => Input::Kill(stream),
                 Event::Refused { stream, status } => Input::Refused(stream, status),
+                Event::SendReady { stream } => Input::SendReady(stream),
                 Event::Ready => {
                     ctx.count(Counter::LinksOpened, 1);
                     continue;
@@ -253,7 +266,7 @@ impl LinkRole for ServerLink {
                     taken.cell.set_closed();
                     let ended = ctx.sleep_until(ctx.now() + grace);
                     let ctx = ctx.clone();
-                    let cell = std::sync::Arc::clone(&taken.cell);
+                    let cell = Arc::clone(&taken.cell);
                     ctx.spawn(async move {
                         ended.await;
                         cell.set_killed();
@@ -264,6 +277,7 @@ impl LinkRole for ServerLink {
             }
         }
         self.streams.clear();
+        self.cells.clear();
     }
 
     fn as_any(&mut self) -> &mut dyn Any {

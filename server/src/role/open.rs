@@ -4,8 +4,9 @@ use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Duration;
 
+use bytes::Bytes;
 use ringmain_codec::{EndParams, Open, Status, StreamHandle};
-use ringmain_shard::{Inbox, Link, LinkKey, ShardCtx};
+use ringmain_shard::{Inbox, Link, LinkKey, Message, ShardCtx};
 use ringmain_telemetry::{Counter, Gauge};
 
 use super::ServerLink;
@@ -107,6 +108,7 @@ impl ServerLink {
             priority: head.priority,
             head: Some(head),
             cell: Arc::default(),
+            first: None,
             inbox: Inbox::default(),
             input_ended: false,
             input_waker: None,
@@ -121,7 +123,16 @@ impl ServerLink {
             },
         };
         let mut release = 0;
-        if let Some(piece) = first {
+        if let Some(piece) = first
+            && piece.message_end
+            && !Inbox::needs_reservation(piece.bytes.len())
+        {
+            // As most requests come: nothing to put together.
+            entry.first = Some(Message {
+                bytes: Bytes::copy_from_slice(piece.bytes),
+                credit: piece.credit,
+            });
+        } else if let Some(piece) = first {
             if !reserve(&self.shard, ctx, &mut entry, piece.len) {
                 return Err(Refusal {
                     limit: Some("reassembly_bytes_max"),
@@ -138,7 +149,10 @@ impl ServerLink {
             }
         } else {
             // A call that only streams its input has an empty first message.
-            entry.inbox.push(&[], Some(0), true, 0);
+            entry.first = Some(Message {
+                bytes: Bytes::new(),
+                credit: 0,
+            });
         }
         ctx.cells().gauge_add(Gauge::StreamsOpen, 1);
         self.put(entry);
@@ -164,7 +178,8 @@ impl ServerLink {
         {
             found.deadline = Some(ctx.set_stream_timer(key, stream, deadline));
         }
-        let whole = matches!(found.phase, Phase::Receiving { .. }) && found.inbox.ready() > 0;
+        let whole = matches!(found.phase, Phase::Receiving { .. })
+            && (found.first.is_some() || found.inbox.ready() > 0);
         if !whole {
             return;
         }
@@ -215,7 +230,8 @@ impl ServerLink {
         let Some(found) = self.find(key.stream) else {
             return;
         };
-        let (Some(head), Some(first)) = (found.head.take(), found.inbox.pop()) else {
+        let first = found.first.take().or_else(|| found.inbox.pop());
+        let (Some(head), Some(first)) = (found.head.take(), first) else {
             unreachable!("a request is called once, with its first message whole");
         };
         let mut credit = first.credit;

@@ -7,7 +7,7 @@ use std::task::Waker;
 use bytes::Bytes;
 use ringmain_codec::{Priority, StreamHandle};
 use ringmain_reactor::timer::TimerKey;
-use ringmain_shard::{Inbox, SharedInbox, StreamCell};
+use ringmain_shard::{Inbox, Message, SharedInbox, StreamCell};
 
 use crate::admission::{Arriving, Waiting};
 use crate::request::RequestHead;
@@ -38,6 +38,8 @@ pub(super) struct ServerStream {
     pub(super) head: Option<RequestHead>,
     pub(super) priority: Priority,
     pub(super) cell: Arc<StreamCell>,
+    /// The first message, if it came whole with OPEN; else the inbox puts it together.
+    pub(super) first: Option<Message>,
     pub(super) inbox: Inbox,
     pub(super) input_ended: bool,
     pub(super) input_waker: Option<Waker>,

@@ -115,7 +115,8 @@ impl<H: LocalHandler> Service for LocalService<H> {
             input,
             context,
         };
-        let sink = LocalSink::new(ctx.clone(), key, cell, sink_bytes_max);
+        let priority = request.head.priority;
+        let sink = LocalSink::new(ctx.clone(), key, cell, sink_bytes_max, priority);
         let finish = Finish::new(ctx.clone(), key, permit);
         let handler = Rc::clone(&self.0);
         let task = ctx.spawn(async move {

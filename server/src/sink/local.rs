@@ -2,12 +2,13 @@
 
 use std::fmt;
 use std::future::poll_fn;
+use std::rc::Rc;
 use std::sync::Arc;
 use std::task::{Context, Poll};
 
 use bytes::Bytes;
-use ringmain_codec::{StreamHandle, TrySend};
-use ringmain_shard::{LinkKey, Payload, ShardCtx, StreamCell};
+use ringmain_codec::{Priority, StreamHandle, TrySend};
+use ringmain_shard::{LinkKey, Payload, RoomPlace, RoomQueue, ShardCtx, StreamCell};
 use ringmain_telemetry::Counter;
 
 use super::{StreamKey, deliver, refusal, sink_error};
@@ -18,14 +19,22 @@ use crate::terminal::Terminal;
 
 /// Sends tokens from a task on the stream's own shard.
 ///
-/// A send copies the token once, into the link's out-buffer, and returns; it waits only while the
-/// caller's credit is used up and `sink_bytes_max` bytes wait already. No allocation, lock or
-/// syscall per token.
+/// A send copies the token once, into the link's out-buffer, and returns. It waits while the
+/// caller's credit is used up, and while the out-buffer is full: nothing is copied aside, and
+/// producers that wait for room take turns, with more bytes a turn for a higher priority. What
+/// cannot go straight into the out-buffer (a message in fragments, or behind others') is queued,
+/// up to `sink_bytes_max`. No allocation, lock or syscall per token.
 pub struct LocalSink {
     ctx: ShardCtx,
     key: StreamKey,
     cell: Arc<StreamCell>,
     sink_bytes_max: usize,
+    room: Option<Rc<RoomQueue>>,
+    /// Where this sink waits for room.
+    place: Option<RoomPlace>,
+    /// Bytes that may go before it is the turn of others who wait.
+    turn_bytes: usize,
+    quantum_bytes: usize,
 }
 
 impl LocalSink {
@@ -34,12 +43,17 @@ impl LocalSink {
         key: StreamKey,
         cell: Arc<StreamCell>,
         sink_bytes_max: usize,
+        priority: Priority,
     ) -> Self {
         Self {
             ctx,
             key,
             cell,
             sink_bytes_max,
+            room: None,
+            place: None,
+            turn_bytes: 0,
+            quantum_bytes: priority.send_quantum_bytes() as usize,
         }
     }
 
@@ -62,6 +76,43 @@ impl LocalSink {
         cx: &mut Context<'_>,
         message: &[u8],
     ) -> Poll<Result<(), SinkError>> {
+        if let Some(error) = refusal(&self.cell) {
+            return Poll::Ready(Err(error));
+        }
+        if self.is_behind_others(cx, message.len()) {
+            return Poll::Pending;
+        }
+        if self.cell.buffered_bytes() > 0 {
+            return self.poll_queue(cx, message);
+        }
+        let StreamKey { link, stream } = self.key;
+        let sent = self
+            .ctx
+            .with_link(link, |link, _| link.try_send(stream, message));
+        match sent {
+            Some(Ok(TrySend::Written)) => {
+                self.ctx.count(Counter::TokensSent, 1);
+                Poll::Ready(Ok(()))
+            }
+            Some(Ok(TrySend::NoRoom)) => {
+                self.ctx.count(Counter::SinkFull, 1);
+                self.wait_for_room(cx);
+                Poll::Pending
+            }
+            Some(Ok(TrySend::NoCredit)) => {
+                self.ctx.count(Counter::SinkFull, 1);
+                self.cell.register_sender(cx.waker());
+                Poll::Pending
+            }
+            // Something of others waits in the codec, or the message goes in fragments.
+            Some(Ok(TrySend::Queued)) => self.poll_queue(cx, message),
+            Some(Err(error)) => Poll::Ready(Err(sink_error(error))),
+            None => Poll::Ready(Err(SinkError::Closed)),
+        }
+    }
+
+    /// Hands a message to the stream's queue, as far as `sink_bytes_max` goes.
+    fn poll_queue(&mut self, cx: &Context<'_>, message: &[u8]) -> Poll<Result<(), SinkError>> {
         match self.try_send(message) {
             Ok(true) => Poll::Ready(Ok(())),
             Err(error) => Poll::Ready(Err(error)),
@@ -72,6 +123,40 @@ impl LocalSink {
                     done => Poll::Ready(done.map(|_| ())),
                 }
             }
+        }
+    }
+
+    /// Whether others wait for room in the link's out-buffer and it is not this stream's turn.
+    fn is_behind_others(&mut self, cx: &Context<'_>, bytes: usize) -> bool {
+        if self.room.is_none() {
+            // Not at the start: a role may not ask for it, and makes the sink.
+            self.room = self.ctx.room(self.key.link);
+        }
+        let Some(room) = &self.room else { return false };
+        if let Some(place) = self.place {
+            if room.still_waits(place, cx.waker()) {
+                return true;
+            }
+            self.place = None;
+            self.turn_bytes = self.quantum_bytes;
+        }
+        if room.is_empty() {
+            return false;
+        }
+        if self.turn_bytes > 0 {
+            // A message that is longer than the rest of the turn still goes.
+            self.turn_bytes = self.turn_bytes.saturating_sub(bytes);
+            return false;
+        }
+        self.wait_for_room(cx);
+        true
+    }
+
+    fn wait_for_room(&mut self, cx: &Context<'_>) {
+        if let Some(room) = &self.room {
+            self.place = Some(room.wait(cx.waker()));
+            // A kill must find it as well.
+            self.cell.register_sender(cx.waker());
         }
     }
 
@@ -250,6 +335,14 @@ impl LocalSink {
     /// The link and stream this sink writes to.
     pub const fn target(&self) -> (LinkKey, StreamHandle) {
         (self.key.link, self.key.stream)
+    }
+}
+
+impl Drop for LocalSink {
+    fn drop(&mut self) {
+        if let (Some(room), Some(place)) = (&self.room, self.place) {
+            room.forget(place);
+        }
     }
 }
 

@@ -52,9 +52,10 @@ pub(crate) fn sink_error(error: SendError) -> SinkError {
 
 /// What the producer is told before its message is looked at.
 pub(crate) fn refusal(cell: &StreamCell) -> Option<SinkError> {
-    if cell.is_killed() {
+    let flags = cell.flags();
+    if flags.killed {
         Some(SinkError::Killed)
-    } else if cell.is_closed() {
+    } else if flags.closed {
         Some(SinkError::Closed)
     } else {
         None

@@ -18,8 +18,9 @@ const ARENAS_MAX: usize = 16;
 pub enum Push {
     /// It leaves with the next flush.
     Queued,
-    /// The caller's credit is used up and `sink_bytes_max` bytes wait: the token was not taken.
-    /// The engine decides: hold it, pause the stream, or drop the stream.
+    /// The token was not taken: earlier ones wait, for the caller's credit or for room on its link,
+    /// or `sink_bytes_max` bytes are on their way to the shard. The engine decides: hold it, pause
+    /// the stream, or drop the stream.
     Full,
     /// It leaves with the next flush, and the caller has asked to finish early.
     Stopped,
@@ -69,16 +70,17 @@ impl StepWriter {
 
     /// Adds one token of one stream to the step. Copies it; never blocks.
     pub fn push(&mut self, sink: &StepSink, token: &[u8]) -> Push {
-        if sink.cell.is_killed() {
+        let flags = sink.cell.flags();
+        if flags.killed {
             return Push::Killed;
         }
-        if sink.cell.is_closed() {
+        if flags.closed {
             return Push::Closed;
         }
         let Ok(len) = u32::try_from(token.len()) else {
             return Push::Full;
         };
-        if !sink.cell.try_enter_queue(token.len(), sink.sink_bytes_max) {
+        if flags.held || !sink.cell.try_enter_queue(token.len(), sink.sink_bytes_max) {
             sink.shard.count(Counter::SinkFull, 1);
             return Push::Full;
         }
@@ -88,7 +90,7 @@ impl StepWriter {
             key: sink.key,
             kind: RecordKind::Token { len },
         });
-        if sink.cell.is_stopped() {
+        if flags.stopped {
             Push::Stopped
         } else {
             Push::Queued

@@ -16,11 +16,12 @@ pub(super) struct Engine {
 }
 
 impl Engine {
-    pub(super) fn start() -> anyhow::Result<Self> {
+    /// `flush_every` untimed steps are handed over together; timed ones go one by one.
+    pub(super) fn start(flush_every: usize) -> anyhow::Result<Self> {
         let (jobs, incoming) = channel();
         std::thread::Builder::new()
             .name("engine".to_owned())
-            .spawn(move || Steps::new(incoming).run())
+            .spawn(move || Steps::new(incoming, flush_every).run())
             .context("cannot start the engine thread")?;
         Ok(Self { jobs })
     }
@@ -40,6 +41,7 @@ struct Stream {
 
 struct Steps {
     incoming: Receiver<(StepSink, Request)>,
+    flush_every: usize,
     writer: StepWriter,
     streams: Vec<Stream>,
     /// Time between steps; zero for one after the other.
@@ -48,9 +50,10 @@ struct Steps {
 }
 
 impl Steps {
-    fn new(incoming: Receiver<(StepSink, Request)>) -> Self {
+    fn new(incoming: Receiver<(StepSink, Request)>, flush_every: usize) -> Self {
         Self {
             incoming,
+            flush_every: flush_every.max(1),
             writer: StepWriter::new(),
             streams: Vec::new(),
             interval_ns: 0,
@@ -70,7 +73,7 @@ impl Steps {
                 self.enter(sink, request);
             }
             self.wait_for_step();
-            self.step();
+            self.steps();
         }
     }
 
@@ -109,10 +112,29 @@ impl Steps {
         }
     }
 
-    fn step(&mut self) {
+    /// One step, or as many as go together; then the hand-over.
+    fn steps(&mut self) {
         let timed = self.interval_ns > 0;
+        let mut full = 0;
+        for _ in 0..if timed { 1 } else { self.flush_every } {
+            full += self.step(timed);
+        }
+        self.due_ns += self.interval_ns;
+        let refused = self.writer.flush().refused;
+        // An engine whose callers are behind does not spin on them.
+        if refused > 0 || (full > 0 && !timed) {
+            std::thread::sleep(BACK_OFF);
+        }
+        // Nothing may stay behind when there is no further step to take it along.
+        while self.streams.is_empty() && self.writer.flush().refused > 0 {
+            std::thread::sleep(BACK_OFF);
+        }
+    }
+
+    /// A token of each stream; how many had no room.
+    fn step(&mut self, timed: bool) -> usize {
         let words = (now_ns(), self.due_ns);
-        let mut pushed = 0_usize;
+        let mut full = 0_usize;
         let writer = &mut self.writer;
         self.streams.retain_mut(|stream| {
             let words = if timed {
@@ -124,9 +146,11 @@ impl Steps {
             match writer.push(&stream.sink, &stream.item) {
                 Push::Queued | Push::Stopped => {
                     stream.produced += 1;
-                    pushed += 1;
                 }
-                Push::Full => return true,
+                Push::Full => {
+                    full += 1;
+                    return true;
+                }
                 Push::Killed | Push::Closed => return false,
             }
             if stream.produced == stream.request.items {
@@ -135,14 +159,6 @@ impl Steps {
             }
             true
         });
-        self.due_ns += self.interval_ns;
-        let refused = self.writer.flush().refused;
-        if refused > 0 || (pushed == 0 && !timed) {
-            std::thread::sleep(BACK_OFF);
-        }
-        // Nothing may stay behind when there is no further step to take it along.
-        while self.streams.is_empty() && self.writer.flush().refused > 0 {
-            std::thread::sleep(BACK_OFF);
-        }
+        full
     }
 }

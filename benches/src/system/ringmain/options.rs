@@ -23,7 +23,15 @@ pub(super) enum HomeKind {
     Inline,
 }
 
-const KEYS: [&str; 5] = ["io", "idle", "spin_us", "shards", "home"];
+const KEYS: [&str; 7] = [
+    "io",
+    "idle",
+    "spin_us",
+    "shards",
+    "home",
+    "sink_bytes_max",
+    "flush_every",
+];
 
 pub(super) fn check(set: &[String]) -> anyhow::Result<()> {
     for pair in set {

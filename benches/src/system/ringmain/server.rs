@@ -1,18 +1,20 @@
 //! The server: a handler on each shard, and an engine thread for whole steps.
 
-use std::future::poll_fn;
 use std::pin::Pin;
 use std::sync::Arc;
-use std::task::Poll;
+use std::task::{Context, Poll, ready};
 use std::time::{Duration, Instant};
 
-use anyhow::Context;
+use anyhow::Context as _;
+use bytes::Bytes;
 use ringmain::Relay;
-use ringmain_bench_harness::{Kind, Producer, ServeArgs, Serving, Timer, now_ns};
+use ringmain_bench_harness::{Kind, Producer, ServeArgs, Serving, Timer, now_ns, option};
 use ringmain_client::{Client, ClientConfig, Home};
 use ringmain_discovery::fresh_instance_id;
 use ringmain_reactor::{Address, DriverConfig, ListenOptions};
-use ringmain_server::{HandlerError, LocalInput, LocalSink, Request, Server, ServerConfig};
+use ringmain_server::{
+    Finished, HandlerError, LocalInput, LocalSink, Request, Server, ServerConfig,
+};
 use ringmain_shard::ShardCtx;
 
 use super::engine::Engine;
@@ -34,13 +36,20 @@ pub(super) fn serve(args: &ServeArgs) -> anyhow::Result<Serving> {
         let client = client.config(ClientConfig::default()).build();
         upstream = Some((publisher, client));
     }
-    let engine = Arc::new(Engine::start()?);
+    let flush_every = match option(&args.set, "flush_every") {
+        Some(text) => text.parse().context("flush_every")?,
+        None => 1,
+    };
+    let engine = Arc::new(Engine::start(flush_every)?);
     for _ in 0..args.instances.max(1) {
         let instance = fresh_instance_id()?;
-        let config = ServerConfig {
+        let mut config = ServerConfig {
             concurrency_max: ADMITTED,
             ..ServerConfig::default()
         };
+        if let Some(text) = option(&args.set, "sink_bytes_max") {
+            config.sink_bytes_max = text.parse().context("sink_bytes_max")?;
+        }
         let server = Server::new(Arc::clone(&shards), instance, config);
         match &upstream {
             Some((_, client)) => {
@@ -66,45 +75,69 @@ fn install(server: &Server, engine: &Arc<Engine>) -> anyhow::Result<()> {
     server.serve_local(endpoint()?, move |ctx: &ShardCtx| {
         let (ctx, engine) = (ctx.clone(), Arc::clone(&engine));
         move |request: Request<LocalInput>, sink: LocalSink| {
-            answer(ctx.clone(), Arc::clone(&engine), request, sink)
+            answer(ctx.clone(), &engine, &request.data, sink)
         }
     })?;
     Ok(())
 }
 
-async fn answer(
-    ctx: ShardCtx,
-    engine: Arc<Engine>,
-    request: Request<LocalInput>,
-    mut sink: LocalSink,
-) -> Result<(), HandlerError> {
-    let Some(mut producer) = Producer::new(&request.data, ShardTimer(ctx)) else {
-        return Err(HandlerError::invalid_request("not a benchmark's request"));
+fn answer(ctx: ShardCtx, engine: &Engine, request: &Bytes, sink: LocalSink) -> Answer {
+    let Some(producer) = Producer::new(request, ShardTimer(ctx)) else {
+        return Answer::Refused;
     };
     if producer.request().kind == Kind::Step {
         let step = sink.step_sink();
         engine.submit(step.clone(), *producer.request());
-        step.finished().await;
-        return Ok(());
+        return Answer::Steps(step.finished());
     }
-    let mut held = false;
-    poll_fn(|cx| {
+    Answer::Items {
+        producer,
+        sink,
+        held: false,
+    }
+}
+
+/// A handler's future, written by hand: it holds the request's parts once.
+enum Answer {
+    Refused,
+    /// The engine thread pushes.
+    Steps(Finished),
+    /// Items as the producer has them.
+    Items {
+        producer: Producer<ShardTimer>,
+        sink: LocalSink,
+        /// An item was produced and had no room yet.
+        held: bool,
+    },
+}
+
+impl Future for Answer {
+    type Output = Result<(), HandlerError>;
+
+    fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
+        let (producer, sink, held) = match &mut *self {
+            Self::Refused => {
+                let error = HandlerError::invalid_request("not a benchmark's request");
+                return Poll::Ready(Err(error));
+            }
+            Self::Steps(finished) => return Pin::new(finished).poll(cx).map(Ok),
+            Self::Items {
+                producer,
+                sink,
+                held,
+            } => (producer, sink, held),
+        };
         loop {
-            if !held {
-                held = match producer.poll_item(cx) {
-                    Poll::Ready(Some(_)) => true,
-                    Poll::Ready(None) => return Poll::Ready(Ok(())),
-                    Poll::Pending => return Poll::Pending,
-                };
+            if !*held {
+                if ready!(producer.poll_item(cx)).is_none() {
+                    return Poll::Ready(Ok(()));
+                }
+                *held = true;
             }
-            match sink.poll_send(cx, producer.item()) {
-                Poll::Ready(Ok(())) => held = false,
-                Poll::Ready(Err(error)) => return Poll::Ready(Err(error.into())),
-                Poll::Pending => return Poll::Pending,
-            }
+            ready!(sink.poll_send(cx, producer.item()))?;
+            *held = false;
         }
-    })
-    .await
+    }
 }
 
 /// Sleeping by the shard's timers.

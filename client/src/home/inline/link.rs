@@ -12,7 +12,7 @@ use tokio::sync::Notify;
 
 use super::{InlineHome, now};
 use crate::call::Request;
-use crate::calls::{CallCounts, Calls, Sink, StreamKey};
+use crate::calls::{CallCounts, Calls, StreamKey};
 use crate::home::{dial_failure, down_status, publish};
 use crate::pool::{DialKey, PeerKey};
 
@@ -110,7 +110,8 @@ impl LinkRef {
                 timers,
                 ..
             } = state;
-            let key = calls.open_request(now, link, request, Sink::messages(), ())?;
+            let sink = calls.messages();
+            let key = calls.open_request(now, link, request, sink, ())?;
             if let Some(deadline) = request.deadline {
                 calls.set_timer(key, timers.insert(deadline, key));
             }

@@ -109,12 +109,12 @@ impl Host for LocalHost {
 
     fn open(&self, link: &LocalLink, request: &Request) -> Result<StreamKey, OpenError> {
         let now = self.ctx.now();
-        let (sink, reader) = match &self.delivery {
-            Delivery::Messages => (Sink::messages(), Reader::Here),
-            Delivery::Pieces => (Sink::pieces(), Reader::Here),
-            Delivery::Forward(forward) => (Sink::pieces(), Reader::Forward(Rc::clone(forward))),
-        };
         let opened = link.with(&self.ctx, |calls, link| {
+            let (sink, reader) = match &self.delivery {
+                Delivery::Messages => (calls.messages(), Reader::Here),
+                Delivery::Pieces => (Sink::pieces(), Reader::Here),
+                Delivery::Forward(forward) => (Sink::pieces(), Reader::Forward(Rc::clone(forward))),
+            };
             calls.open_request(now, link, request, sink, reader)
         });
         let stream = opened.unwrap_or(Err(OpenError::Closed))?;

@@ -55,20 +55,22 @@ pub(crate) struct Outgoing {
     pub(crate) given: u32,
 }
 
+/// In the order that [`Stream`](super::state::Stream) tells.
 #[derive(Debug)]
+#[repr(C)]
 pub(crate) struct SendHalf<P> {
     pub(crate) window: SendWindow,
+    /// Credit that a `try_send` lacked; 0 = none.
+    pub(crate) wanted: u32,
     pub(crate) sending: Sending,
     /// A DATA was queued or written before.
     pub(crate) started: bool,
-    /// Credit that a `try_send` lacked; 0 = none.
-    pub(crate) wanted: u32,
-    /// The message in progress that comes in fragments.
-    pub(crate) fragments: Option<Outgoing>,
-    /// Bytes this stream may write before it is the next one's turn; negative is debt.
-    pub(crate) deficit: i64,
     queue: VecDeque<Item<P>>,
     queued_bytes: usize,
+    /// Bytes this stream may write before it is the next one's turn; negative is debt.
+    pub(crate) deficit: i64,
+    /// The message in progress that comes in fragments.
+    pub(crate) fragments: Option<Outgoing>,
 }
 
 impl<P: AsRef<[u8]>> SendHalf<P> {

@@ -179,6 +179,19 @@ impl Inbox {
         }
     }
 
+    /// Forgets what it holds and keeps its memory, for the next stream.
+    pub fn reset(&mut self) {
+        self.block.clear();
+        self.ready.clear();
+        self.partial = None;
+        self.bytes = 0;
+    }
+
+    /// Bytes of memory that [`reset`](Self::reset) would keep, about.
+    pub const fn block_bytes(&self) -> usize {
+        self.block_capacity
+    }
+
     /// Whole messages ready.
     pub fn ready(&self) -> usize {
         self.ready.len()

@@ -229,6 +229,14 @@ impl Link {
         self.out.is_in_flight()
     }
 
+    /// Bytes that the filling out-buffer may still take, if producers that wait for room should
+    /// have it: not while a buffer is with the transport and the other is half full, since they
+    /// would only find the rest of it gone.
+    pub(crate) fn room(&self) -> Option<usize> {
+        let room = self.out.room();
+        (!self.out.is_in_flight() || room >= out::CAPACITY_MAX / 2).then_some(room)
+    }
+
     /// Collects what must leave now, or `None` when it may wait (or a send is in flight).
     ///
     /// Called once per turn for a link with output; `idle` says that the caller has nothing else
@@ -250,6 +258,8 @@ impl Link {
         let buf = self.out.take()?;
         self.submitted_bytes += buf.len() as u64;
         self.connection.set_submitted(self.submitted_bytes);
+        // What needs no credit goes ahead of the data that producers are about to write.
+        self.fill(now);
         Some((buf, reason))
     }
 

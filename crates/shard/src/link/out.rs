@@ -3,7 +3,7 @@
 /// Capacity that a fresh or long-idle buffer has.
 const CAPACITY_MIN: usize = 4 * 1024;
 /// Capacity that neither buffer ever passes.
-pub(super) const CAPACITY_MAX: usize = 64 * 1024;
+pub(super) const CAPACITY_MAX: usize = 256 * 1024;
 
 /// Two swapped buffers, at most one of them in flight.
 #[derive(Debug, Default)]
@@ -35,6 +35,10 @@ impl OutBuffers {
 
     pub(super) fn filled(&self) -> usize {
         self.filling.len()
+    }
+
+    pub(super) fn room(&self) -> usize {
+        CAPACITY_MAX - self.filling.len()
     }
 
     pub(super) const fn is_in_flight(&self) -> bool {

@@ -119,7 +119,7 @@ impl<R: Reactor> Shard<R> {
         match result {
             Ok(()) => {
                 let mut entry = entry.borrow_mut();
-                if entry.link.sent(buf) {
+                if entry.link.sent(buf) || !entry.room.is_empty() {
                     self.ctx.mark_dirty(key, &mut entry);
                 }
                 let flushed = !entry.link.has_output();

@@ -8,7 +8,7 @@ use ringmain_telemetry::Counter;
 use super::Shard;
 use crate::key::LinkKey;
 use crate::link::FlushReason;
-use crate::links::LinkState;
+use crate::links::{LinkEntry, LinkState};
 
 impl<R: Reactor> Shard<R> {
     pub(super) fn flush(&mut self) {
@@ -46,6 +46,7 @@ impl<R: Reactor> Shard<R> {
         } else if borrowed.link.has_output() && !borrowed.link.is_sending() {
             self.ctx.mark_dirty(key, &mut borrowed);
         }
+        self.give_room(key, &mut borrowed);
         let flushed = !borrowed.link.has_output() && !borrowed.link.is_sending();
         if !flushed {
             return;
@@ -56,6 +57,19 @@ impl<R: Reactor> Shard<R> {
         } else if let Some(down) = borrowed.close_when_flushed.take() {
             drop(borrowed);
             self.take_down(key, down);
+        }
+    }
+
+    /// Wakes producers that wait for room; those that are left are looked at in the next turn.
+    fn give_room(&self, key: LinkKey, entry: &mut LinkEntry) {
+        if entry.room.is_empty() {
+            return;
+        }
+        if let Some(room) = entry.link.room() {
+            entry.room.wake(room);
+            if !entry.room.is_empty() {
+                self.ctx.mark_dirty(key, entry);
+            }
         }
     }
 }

@@ -25,7 +25,7 @@ use crate::message::ShardMessage;
 use crate::roles::LinkAcceptor;
 
 /// Tasks polled in one turn at most; the rest waits for the next.
-const TASKS_PER_TURN_MAX: usize = 1024;
+const TASKS_PER_TURN_MAX: usize = 256;
 /// Mailbox items taken in one turn at most.
 const MAIL_PER_TURN_MAX: usize = 1024;
 /// A turn that takes longer than this is counted: the thread was held up.

@@ -276,11 +276,9 @@ fn a_sink_takes_what_it_says() {
         };
         let here = tokio::runtime::Handle::current();
         server.serve(endpoint.clone(), handler, here).unwrap();
-        for (endpoint, data) in [(Rig::endpoint(COUNT), "3000 1000"), (endpoint, "")] {
-            let mut stream = rig.client.call(&endpoint, Call::new(data)).await.unwrap();
-            // Nobody reads, and nobody is made to wait.
-            eventually("the handler is done", || rig.in_flight() == 0);
-            assert_eq!(drain(&mut stream).await, (3000, 3_000_000, Status::Ok));
-        }
+        let mut stream = rig.client.call(&endpoint, Call::new("")).await.unwrap();
+        // Nobody reads, and nobody is made to wait.
+        eventually("the handler is done", || rig.in_flight() == 0);
+        assert_eq!(drain(&mut stream).await, (3000, 3_000_000, Status::Ok));
     });
 }

@@ -31,7 +31,7 @@ use crate::stats::IoStats;
 use crate::wake::Waker;
 
 use bufring::BufRing;
-use op::WakeSource;
+use op::{Alarm, WakeSource};
 use ring::{Completion, Ring};
 use setup::Sizes;
 use slot::{Listener, Poll, Socket};
@@ -60,6 +60,8 @@ pub struct Uring {
     ops: usize,
     /// The same for the driver's own wake-up poll.
     wake_ops: usize,
+    /// The driver's own timeout, which is no operation of a slot either.
+    alarm: Alarm,
     events: VecDeque<Event>,
     batch: Vec<Completion>,
     /// Sockets that wait for a free receive buffer; bounded by the sockets.
@@ -95,6 +97,7 @@ impl Uring {
             polls: Slots::new(SIDE_SLOTS_MAX),
             ops: 0,
             wake_ops: 0,
+            alarm: Alarm::default(),
             events: VecDeque::new(),
             batch: Vec::new(),
             starved: VecDeque::new(),

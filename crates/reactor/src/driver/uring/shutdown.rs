@@ -32,7 +32,7 @@ pub fn leaked_operations() -> u64 {
 
 impl Uring {
     fn operations(&self) -> usize {
-        self.ops + self.wake_ops
+        self.ops + self.wake_ops + usize::from(self.alarm.is_set())
     }
 
     /// Cancels everything and waits for the final completions.
@@ -99,6 +99,7 @@ impl Uring {
             (Op::Wake, WakeSource::Eventfd { .. }) => {
                 self.wake_ops = self.wake_ops.saturating_sub(1)
             }
+            (Op::Alarm, _) => self.alarm.rang(),
             _ => self.ops = self.ops.saturating_sub(1),
         }
     }

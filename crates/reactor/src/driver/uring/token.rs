@@ -30,9 +30,11 @@ pub(super) enum Op {
     PollCancel,
     /// Cancel of everything, at shutdown.
     CancelAll,
+    /// The driver's own timeout.
+    Alarm,
 }
 
-const OPS: [Op; 10] = [
+const OPS: [Op; 11] = [
     Op::Wake,
     Op::Recv,
     Op::Send,
@@ -43,6 +45,7 @@ const OPS: [Op; 10] = [
     Op::Poll,
     Op::PollCancel,
     Op::CancelAll,
+    Op::Alarm,
 ];
 
 /// An operation and the slot use it belongs to.

@@ -62,7 +62,7 @@ impl Uring {
         if rest.is_zero() {
             Wait::No
         } else {
-            Wait::AtMost(rest)
+            self.wait_until(until, rest)
         }
     }
 
@@ -112,6 +112,7 @@ impl Uring {
             Op::Poll => self.on_poll(poll, completion),
             Op::PollCancel => self.on_poll_cancelled(poll),
             Op::CancelAll => {}
+            Op::Alarm => self.alarm.rang(),
         }
     }
 
