@@ -164,16 +164,19 @@ fn at(curve: &Curve, quantile: f64) -> f64 {
 
 /// Microseconds in the unit that keeps them short.
 fn duration(us: f64) -> String {
-    match us {
-        _ if us < 1.0 => format!(
-            "{} ns",
-            number(us * 1e3)
-                .trim_end_matches(".00")
-                .trim_end_matches(".0")
+    let (value, unit) = match us {
+        _ if us < 1.0 => (us * 1e3, "ns"),
+        _ if us < 1000.0 => (us, "µs"),
+        _ if us < 1e6 => (us / 1e3, "ms"),
+        _ => (us / 1e6, "s"),
+    };
+    let text = number(value);
+    match text.contains('.') {
+        true => format!(
+            "{} {unit}",
+            text.trim_end_matches('0').trim_end_matches('.')
         ),
-        _ if us < 1000.0 => format!("{us:.0} µs"),
-        _ if us < 1e6 => format!("{:.0} ms", us / 1e3),
-        _ => format!("{:.0} s", us / 1e6),
+        false => format!("{text} {unit}"),
     }
 }
 
