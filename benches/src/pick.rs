@@ -1,14 +1,15 @@
 //! Choosing an instance while the set changes: nanoseconds and allocations for each choice.
 //!
 //! One thread replaces the set at a fixed rate, as a registry's watch does; the other chooses in
-//! batches, as a caller does that reads one snapshot for each decision.
+//! batches, as a caller does that reads one snapshot for each decision. The policies are written
+//! here again over the public snapshot: what a client adds is its own look at who is available.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use hdrhistogram::Histogram;
-use ringmain_bench_harness::{Rep, float, now_ns};
+use ringmain_bench_harness::{Rep, allocations, count_allocations, float, now_ns};
 use ringmain_codec::{EndpointId, InstanceId};
 use ringmain_discovery::{CachedReader, Freshness, Instance, Publisher, TransportAddr};
 use rustix::thread::{CpuSet, sched_setaffinity};
@@ -17,6 +18,8 @@ use rustix::thread::{CpuSet, sched_setaffinity};
 const BATCH: u64 = 1000;
 /// Choices before the ones that are measured.
 const WARM_UP: u64 = 100_000;
+/// Changes of the set, and a batch of choices after each, whose allocations are counted.
+const COUNTED_CHANGES: usize = 100;
 
 /// What one repetition measures.
 #[derive(Clone, Debug)]
@@ -85,7 +88,7 @@ fn measure(args: &PickArgs) -> anyhow::Result<Rep> {
     let stop = AtomicBool::new(false);
     let changes = AtomicU64::new(0);
     let gap = Duration::from_nanos(1_000_000_000 / args.changes_per_s.max(1));
-    std::thread::scope(|scope| {
+    let mut rep = std::thread::scope(|scope| {
         let changer = || {
             stay_on(&args.cpus.1)?;
             change(&mut publisher, &set, gap, &stop, &changes);
@@ -98,10 +101,45 @@ fn measure(args: &PickArgs) -> anyhow::Result<Rep> {
             Ok(changed) => changed.and(outcome),
             Err(_) => anyhow::bail!("the thread that changes the set panicked"),
         }
-    })
+    })?;
+    let counted = count(args.policy, &mut publisher, &set, &mut reader, &ids);
+    rep.set("allocations_per_pick", counted);
+    Ok(rep)
 }
 
-/// Takes one instance out and puts it back, a change at a time.
+/// Allocations of one choice, the first one after a change included. Nothing else runs.
+fn count(
+    policy: Policy,
+    publisher: &mut Publisher,
+    set: &[Arc<Instance>],
+    reader: &mut CachedReader,
+    ids: &[InstanceId],
+) -> f64 {
+    count_allocations();
+    let mut chooser = Chooser::new(policy, ids);
+    let (mut counted, mut checksum) = (0, 0);
+    for turn in 0..COUNTED_CHANGES {
+        publisher.publish(changed(set, turn), Freshness::Current);
+        let before = allocations();
+        for _ in 0..BATCH {
+            checksum ^= chooser.one(reader);
+        }
+        counted += allocations() - before;
+    }
+    std::hint::black_box(checksum);
+    float(counted) / (float(BATCH) * crate::stats::float(COUNTED_CHANGES))
+}
+
+/// The set at a turn: one instance is out at each even one, and back at the next.
+fn changed(set: &[Arc<Instance>], turn: usize) -> Vec<Arc<Instance>> {
+    let mut now = set.to_vec();
+    if turn.is_multiple_of(2) && !now.is_empty() {
+        now.remove(turn / 2 % set.len());
+    }
+    now
+}
+
+/// Changes the set at a fixed rate.
 fn change(
     publisher: &mut Publisher,
     set: &[Arc<Instance>],
@@ -112,11 +150,7 @@ fn change(
     let mut next = Instant::now();
     let mut turn = 0;
     while !stop.load(Ordering::Acquire) {
-        let mut now = set.to_vec();
-        if turn % 2 == 0 {
-            now.remove(turn / 2 % set.len());
-        }
-        publisher.publish(now, Freshness::Current);
+        publisher.publish(changed(set, turn), Freshness::Current);
         changes.fetch_add(1, Ordering::Relaxed);
         turn += 1;
         next += gap;
@@ -224,4 +258,28 @@ fn stay_on(cpus: &[usize]) -> anyhow::Result<()> {
         set.set(cpu);
     }
     Ok(sched_setaffinity(None, &set)?)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::{PickArgs, Policy, run};
+
+    #[test]
+    fn every_policy_gives_its_figures() {
+        for policy in Policy::ALL {
+            let args = PickArgs {
+                policy,
+                instances: 8,
+                changes_per_s: 1000,
+                window: Duration::from_millis(10),
+                cpus: (Vec::new(), Vec::new()),
+            };
+            let reps = run(&args);
+            assert!(reps[0].failures.is_empty(), "{reps:?}");
+            let figures = &reps[0].figures;
+            assert!(figures["picks"] >= 1000.0 && figures["pick_mean_ns"] > 0.0);
+        }
+    }
 }

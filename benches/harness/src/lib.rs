@@ -44,6 +44,6 @@ pub use plan::{ConnectArgs, Load, Plan, PlanKind, ServeArgs, option};
 pub use producer::{Producer, Timer, next_on_grid, read_words, write_words};
 pub use report::{Rep, float};
 pub use request::{ITEM_BYTES_MIN, Kind, REQUEST_BYTES, Request};
-pub use ringmain_bench_allocator::CountingAllocator;
+pub use ringmain_bench_allocator::{CountingAllocator, allocations, count_allocations};
 pub use ticker::Ticker;
 pub use window::Window;

@@ -200,6 +200,13 @@ pub(crate) const TARGETS: &[Target] = &[
     pick("pick of 256 instances, power of two", POWER_OF_TWO),
     pick("pick of 256 instances, direct", DIRECT),
     bound(
+        "pick of 256 instances, direct, heap allocations",
+        "pick",
+        ("allocations_per_pick", "per pick"),
+        DIRECT,
+        Against::AtMost(0.0),
+    ),
+    bound(
         "heap allocations per token, server shard",
         "step",
         ("server_allocations_per_token", "per token"),
