@@ -134,7 +134,7 @@ pub(crate) struct SystemArgs {
     /// How long the adaptive idle policy spins, in microseconds
     #[arg(long, value_name = "N")]
     pub(crate) spin_us: Option<u32>,
-    /// Shards of ringmain's server, and lanes of its client with home=shards
+    /// Shards of ringmain's server, and of its client unless its home is inline
     #[arg(long, value_name = "N")]
     pub(crate) shards: Option<usize>,
     /// CPUs of the server and of any broker or router

@@ -40,7 +40,7 @@ pub(crate) struct Entry {
 }
 
 /// All systems, in the order of tables.
-pub(crate) const SYSTEMS: &[Entry] = &[
+pub(crate) static SYSTEMS: &[Entry] = &[
     own("tcp_spin", Class::Floor),
     own("tcp_block", Class::Floor),
     own("uds_spin", Class::Floor),
@@ -48,11 +48,28 @@ pub(crate) const SYSTEMS: &[Entry] = &[
     own("shm_spin", Class::Floor),
     own("bare_mux", Class::Floor),
     own("ringmain", Class::Ours),
-    peer("dynamo_tcp", "peer-dynamo", &["response=tcp"], &["dynamo-runtime"]),
-    peer("dynamo_quic", "peer-dynamo", &["response=quic"], &["dynamo-runtime"]),
+    peer(
+        "dynamo_tcp",
+        "peer-dynamo",
+        &["response=tcp"],
+        &["dynamo-runtime"],
+    ),
+    peer(
+        "dynamo_quic",
+        "peer-dynamo",
+        &["response=quic"],
+        &["dynamo-runtime"],
+    ),
+    peer(
+        "dynamo_quic0",
+        "peer-dynamo",
+        &["response=quic", "batch_us=0"],
+        &["dynamo-runtime"],
+    ),
     peer("tonic", "peer-tonic", &[], &["tonic"]),
     peer("nats", "peer-nats", &[], &["async-nats"]),
     reported("velo", "peer-velo", &[], &["velo"]),
+    reported("velo_manual", "peer-velo", &["flush=manual"], &["velo"]),
     reported("tokio_mux", "peer-tokio-mux", &[], &["tokio"]),
     reported(
         "codec_tokio_uring",
@@ -132,10 +149,7 @@ pub(crate) struct Programs {
 impl Programs {
     /// Looks for peers in `peers_dir` and their binaries in `target_dir`, or where they are by
     /// default.
-    pub(crate) fn new(
-        peers_dir: Option<&Path>,
-        target_dir: Option<&Path>,
-    ) -> anyhow::Result<Self> {
+    pub(crate) fn new(peers_dir: Option<&Path>, target_dir: Option<&Path>) -> anyhow::Result<Self> {
         let own = std::env::current_exe().context("cannot find this program's own file")?;
         let peers_dir = peers_dir.map_or_else(default_peers_dir, Path::to_owned);
         let target_dir = target_dir.map_or_else(|| peers_dir.join("target"), Path::to_owned);
@@ -168,17 +182,20 @@ impl Programs {
                 Ok((self.own.clone(), arguments.map(str::to_owned).to_vec()))
             }
             Program::Peer(binary) => {
-                let file = self.target_dir.join("release").join(binary);
-                if !file.is_file() {
-                    bail!(
+                // Built by hand, a peer with a workspace of its own has its own target folder.
+                let own = self.peers_dir.join(binary.trim_start_matches("peer-"));
+                let places = [self.target_dir.clone(), own.join("target")];
+                let files = places.map(|place| place.join("release").join(binary));
+                match files.iter().find(|file| file.is_file()) {
+                    Some(file) => Ok((file.clone(), Vec::new())),
+                    None => bail!(
                         "{} is not built ({} is missing): run `ringmain-bench compare`, or \
                          `cargo build --release` in {}",
                         entry.name,
-                        file.display(),
+                        files[0].display(),
                         self.peers_dir.display()
-                    );
+                    ),
                 }
-                Ok((file, Vec::new()))
             }
         }
     }
@@ -200,7 +217,7 @@ mod tests {
     #[test]
     fn names_are_unique_and_found() {
         for system in SYSTEMS {
-            assert!(std::ptr::eq(entry(system.name).unwrap(), system));
+            assert_eq!(entry(system.name), Some(system));
         }
         assert!(entry("nothing").is_none());
     }
@@ -208,7 +225,10 @@ mod tests {
     #[test]
     fn an_unknown_name_is_answered_with_the_known_ones() {
         let error = check_names(&["nosuch".to_owned()]).unwrap_err().to_string();
-        assert!(error.contains("nosuch") && error.contains("ringmain, dynamo_tcp"), "{error}");
+        assert!(
+            error.contains("nosuch") && error.contains("ringmain, dynamo_tcp"),
+            "{error}"
+        );
     }
 
     #[test]

@@ -224,8 +224,10 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Three digits from 1 ns to [`HIGHEST_NS`].
-fn histogram() -> Histogram<u64> {
+/// An empty histogram of nanoseconds, with the bounds of every latency: three digits, up to two
+/// minutes.
+#[must_use]
+pub fn histogram() -> Histogram<u64> {
     #[expect(
         clippy::expect_used,
         reason = "the bounds are constants that are in order"

@@ -7,8 +7,10 @@ use std::task::{Context, Poll};
 
 use bytes::Bytes;
 
+use crate::drive::drive;
 use crate::job::Job;
-use crate::plan::{ConnectArgs, ServeArgs};
+use crate::plan::{ConnectArgs, Plan, ServeArgs};
+use crate::report::Rep;
 
 /// Why a call or its stream failed, for the report.
 pub type Failure = anyhow::Error;
@@ -73,4 +75,17 @@ pub trait System {
     ///
     /// If it cannot connect, or an option is unknown to it.
     fn connect(&self, args: &ConnectArgs) -> anyhow::Result<Arc<dyn Launcher>>;
+
+    /// Runs one repetition: connects, and puts the plan's load on the client.
+    ///
+    /// Only what has no calls, a bare socket, overrides it, with a loop of its own around the
+    /// harness's [`Window`](crate::Window).
+    ///
+    /// # Errors
+    ///
+    /// If it cannot connect, the server does not answer, or the plan asks for a load that is
+    /// not for this system.
+    fn drive(&self, plan: &Plan) -> anyhow::Result<Rep> {
+        drive(self.connect(&plan.connect)?, plan)
+    }
 }

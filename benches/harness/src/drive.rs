@@ -6,18 +6,17 @@ use std::time::Duration;
 
 use anyhow::Context;
 
-use crate::board::{Board, Counts, Latency};
+use crate::board::{Board, Latency};
 use crate::caller::Launcher;
 use crate::clock::now_ns;
 use crate::gate::Gate;
 use crate::job::{Job, Template, Timed, Work};
 use crate::loads;
 use crate::plan::{Load, Plan};
-use crate::process::{self, Meter};
 use crate::report::{Rep, float};
 use crate::request::{Kind, Request};
 use crate::ticker::Ticker;
-use crate::tracer::Tracer;
+use crate::window::Window;
 
 /// How long jobs get to end after the window.
 const END_WITHIN: Duration = Duration::from_secs(30);
@@ -44,17 +43,6 @@ struct Driver<'a> {
     plan: &'a Plan,
 }
 
-/// Meters of every process at one edge of the window.
-struct Edge {
-    at_ns: u64,
-    counts: Counts,
-    server: Meter,
-    client: Meter,
-    broker: Meter,
-    server_allocations: u64,
-    client_allocations: u64,
-}
-
 impl Driver<'_> {
     fn launch(&self, index: usize, work: Work) {
         let lane = index % self.board.launcher.lanes().max(1);
@@ -75,24 +63,34 @@ impl Driver<'_> {
         answer.map_err(anyhow::Error::msg)
     }
 
-    fn edge(&self) -> anyhow::Result<Edge> {
-        let server_allocations = if self.plan.traced {
-            self.fetch(Request {
-                kind: Kind::Allocations,
-                ..Request::UNARY
-            })?
-        } else {
-            0
+    fn open(&self) -> anyhow::Result<Window<'_>> {
+        let allocations = self.server_allocations()?;
+        let window = Window::open(self.plan, || self.board.counts(), allocations);
+        self.board.set_measuring(true);
+        Ok(window)
+    }
+
+    fn close(&self, window: Window<'_>) -> anyhow::Result<Rep> {
+        self.board.set_measuring(false);
+        let allocations = self.server_allocations()?;
+        let mut rep = window.close(|| self.board.counts(), allocations);
+        if !self.plan.traced {
+            for what in Latency::ALL {
+                rep.set_histogram(what.name(), &self.board.merged(what));
+            }
+        }
+        Ok(rep)
+    }
+
+    fn server_allocations(&self) -> anyhow::Result<Option<u64>> {
+        if !self.plan.traced {
+            return Ok(None);
+        }
+        let request = Request {
+            kind: Kind::Allocations,
+            ..Request::UNARY
         };
-        Ok(Edge {
-            server_allocations,
-            client_allocations: ringmain_bench_allocator::allocations(),
-            server: Meter::read(self.plan.server_pid),
-            client: Meter::read(std::process::id()),
-            broker: self.plan.broker_pid.map(Meter::read).unwrap_or_default(),
-            counts: self.board.counts(),
-            at_ns: now_ns(),
-        })
+        self.fetch(request).map(Some)
     }
 
     /// Loads that run by themselves: a warm-up, then a window.
@@ -102,13 +100,9 @@ impl Driver<'_> {
             self.launch(index, work);
         }
         std::thread::sleep(Duration::from_millis(self.plan.warm_up_ms));
-        let tracers = self.tracers();
-        let first = self.edge()?;
-        self.board.set_measuring(true);
+        let window = self.open()?;
         std::thread::sleep(Duration::from_millis(self.plan.window_ms));
-        self.board.set_measuring(false);
-        let last = self.edge()?;
-        let mut rep = self.figures(&first, &last, tracers);
+        let mut rep = self.close(window)?;
         self.finish(&mut rep);
         Ok(rep)
     }
@@ -116,18 +110,14 @@ impl Driver<'_> {
     /// Rounds of streams that open at one instant, until the window is over.
     fn bursts(&self) -> anyhow::Result<Rep> {
         self.burst()?;
-        let tracers = self.tracers();
-        let first = self.edge()?;
-        self.board.set_measuring(true);
-        let until = first.at_ns + self.plan.window_ms * 1_000_000;
+        let window = self.open()?;
+        let until = window.opened_ns() + self.plan.window_ms * 1_000_000;
         let mut rounds = 0;
         while now_ns() < until {
             self.burst()?;
             rounds += 1;
         }
-        self.board.set_measuring(false);
-        let last = self.edge()?;
-        let mut rep = self.figures(&first, &last, tracers);
+        let mut rep = self.close(window)?;
         rep.set("rounds", float(rounds));
         self.finish(&mut rep);
         Ok(rep)
@@ -148,8 +138,7 @@ impl Driver<'_> {
     }
 
     fn cancels(&self) -> anyhow::Result<Rep> {
-        let first = self.edge()?;
-        self.board.set_measuring(true);
+        let window = self.open()?;
         let mut template = loads::template(self.plan, Timed::Nothing);
         template.request.kind = Kind::Endless;
         // Ids of other repetitions against the same server must not answer for these.
@@ -157,9 +146,7 @@ impl Driver<'_> {
         let rounds = self.plan.streams as u64;
         self.launch(0, Work::Cancel { template, rounds });
         let outcome = self.wait_for_jobs();
-        self.board.set_measuring(false);
-        let last = self.edge()?;
-        let mut rep = self.figures(&first, &last, None);
+        let mut rep = self.close(window)?;
         if let Err(error) = outcome {
             rep.failures.push(format!("{error:#}"));
         }
@@ -198,70 +185,5 @@ impl Driver<'_> {
         rep.set("failed", float(self.board.failed()));
         rep.set("wrong", float(self.board.wrong()));
         rep.failures.extend(self.board.failures());
-    }
-
-    fn tracers(&self) -> Option<(Tracer, Tracer)> {
-        let window = self.plan.window_ms;
-        let start = |pid| Tracer::start(pid, window);
-        self.plan
-            .traced
-            .then(|| (start(self.plan.server_pid), start(std::process::id())))
-    }
-
-    fn figures(&self, first: &Edge, last: &Edge, tracers: Option<(Tracer, Tracer)>) -> Rep {
-        let mut rep = Rep::default();
-        let seconds = float(last.at_ns - first.at_ns) / 1e9;
-        let tokens = float(last.counts.items - first.counts.items);
-        let server = last.server.since(first.server);
-        let client = last.client.since(first.client);
-        let broker = last.broker.since(first.broker);
-        rep.set("seconds", seconds);
-        rep.set("tokens", tokens);
-        rep.set("tokens_per_s", tokens / seconds);
-        let calls = float(last.counts.calls - first.counts.calls);
-        rep.set("calls_per_s", calls / seconds);
-        let bytes = float(last.counts.bytes - first.counts.bytes);
-        rep.set("bytes_per_s", bytes / seconds);
-        if tokens > 0.0 && !self.plan.traced {
-            rep.set("server_ns_per_token", float(server.cpu_ns) / tokens);
-            rep.set("client_ns_per_token", float(client.cpu_ns) / tokens);
-            if self.plan.broker_pid.is_some() {
-                rep.set("broker_ns_per_token", float(broker.cpu_ns) / tokens);
-            }
-            rep.set("server_cpu", float(server.cpu_ns) / 1e9 / seconds);
-            rep.set("client_cpu", float(client.cpu_ns) / 1e9 / seconds);
-            for what in Latency::ALL {
-                rep.set_histogram(what.name(), &self.board.merged(what));
-            }
-        }
-        if tokens > 0.0 && self.plan.traced {
-            rep.set("server_switches_per_token", float(server.switches) / tokens);
-            rep.set("client_switches_per_token", float(client.switches) / tokens);
-            let server = last.server_allocations - first.server_allocations;
-            let client = last.client_allocations - first.client_allocations;
-            rep.set("server_allocations_per_token", float(server) / tokens);
-            rep.set("client_allocations_per_token", float(client) / tokens);
-        }
-        if let Some((server, client)) = tracers {
-            // The counts cover their own window, so rates are compared.
-            let window = float(self.plan.window_ms) / 1000.0;
-            let per_token = |calls: u64| float(calls) / window / (tokens / seconds);
-            for (name, tracer) in [("server", server), ("client", client)] {
-                if let Some(calls) = tracer.finish() {
-                    rep.set(&format!("{name}_syscalls_per_token"), per_token(calls));
-                }
-            }
-        }
-        rep.set(
-            "server_rss_kib",
-            float(process::rss_kib(self.plan.server_pid)),
-        );
-        rep.set(
-            "client_rss_kib",
-            float(process::rss_kib(std::process::id())),
-        );
-        let connections = process::connections(self.plan.server_pid);
-        rep.set("connections", float(connections));
-        rep
     }
 }

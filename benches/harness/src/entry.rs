@@ -9,7 +9,6 @@ use rustix::thread::{CpuSet, sched_setaffinity};
 use serde::{Deserialize, Serialize};
 
 use crate::caller::System;
-use crate::drive::drive;
 use crate::plan::{Plan, ServeArgs};
 
 /// The modes of a benchmarked process.
@@ -103,8 +102,7 @@ impl Mode {
                 if plan.traced {
                     ringmain_bench_allocator::count_allocations();
                 }
-                let launcher = system.connect(&plan.connect)?;
-                print(&drive(launcher, &plan)?)?;
+                print(&system.drive(&plan)?)?;
             }
         }
         // Threads of the system may still run; nothing of theirs is wanted any more.

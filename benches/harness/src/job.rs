@@ -236,7 +236,8 @@ impl<C: Caller> Run<C> {
     }
 
     async fn pace(&self, start_ns: u64, calls: Vec<(u64, Template)>) {
-        for (after, template) in calls {
+        let lanes = self.board.launcher.lanes().max(1);
+        for (index, (after, template)) in calls.into_iter().enumerate() {
             let intended_ns = start_ns + after;
             self.board.ticker.sleep_until(intended_ns).await;
             if self.board.is_stopping() {
@@ -246,12 +247,13 @@ impl<C: Caller> Run<C> {
                 template,
                 intended_ns,
             };
+            let lane = (self.lane + index) % lanes;
             let job = Job {
                 work,
                 board: Arc::clone(&self.board),
-                lane: self.lane,
+                lane,
             };
-            self.board.launcher.launch(self.lane, job);
+            self.board.launcher.launch(lane, job);
         }
     }
 

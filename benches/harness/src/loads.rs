@@ -69,23 +69,37 @@ fn open(plan: &Plan) -> Work {
 
 /// Long streams that open a few at a time and outlive the window.
 fn paced(plan: &Plan) -> Work {
-    let streams = plan.streams as u64;
-    let ramp_ms = streams / OPENED_PER_MS + 1;
-    let mut call = template(plan, Timed::Item);
-    let span_us = (ramp_ms + plan.warm_up_ms + plan.window_ms + 100) * 1000;
-    let items = span_us / plan.interval_us.max(1) + 1;
-    call.request.items = u32::try_from(items).unwrap_or(u32::MAX);
-    let calls = (0..streams).map(|index| {
-        let mut call = call.clone();
-        call.request.id = index;
-        // Spread over the interval, so that the streams are not in step.
-        call.request.phase_ns = index * 7919 % (plan.interval_us.max(1) * 1000);
-        (index / OPENED_PER_MS * 1_000_000, call)
+    let calls = paced_requests(plan).map(|(after_ns, request)| {
+        let call = Template {
+            request,
+            ..template(plan, Timed::Item)
+        };
+        (after_ns, call)
     });
     Work::Pacer {
         start_ns: now_ns() + LEAD_NS,
         calls: calls.collect(),
     }
+}
+
+/// The streams of a paced load: when each opens, in nanoseconds after the load's start, and what
+/// it asks for.
+pub fn paced_requests(plan: &Plan) -> impl Iterator<Item = (u64, Request)> {
+    let streams = plan.streams as u64;
+    let ramp_ms = streams / OPENED_PER_MS + 1;
+    let mut request = template(plan, Timed::Item).request;
+    let interval_us = plan.interval_us.max(1);
+    let span_us = (ramp_ms + plan.warm_up_ms + plan.window_ms + 100) * 1000;
+    request.items = u32::try_from(span_us / interval_us + 1).unwrap_or(u32::MAX);
+    (0..streams).map(move |index| {
+        let request = Request {
+            id: index,
+            // Spread over the interval, so that the streams are not in step.
+            phase_ns: index * 7919 % (interval_us * 1000),
+            ..request
+        };
+        (index / OPENED_PER_MS * 1_000_000, request)
+    })
 }
 
 fn trace(plan: &Plan) -> Work {

@@ -36,12 +36,11 @@ pub(super) fn relay(rows: &mut Rows<'_>) {
 pub(super) fn fleet(rows: &mut Rows<'_>) {
     let base = Plan {
         streams: 1024,
-        items: rows.settings.quick_or(10, 100),
         interval_us: 10_000,
-        ..plan(Load::Closed, PlanKind::Step)
+        ..plan(Load::Paced, PlanKind::Step)
     };
     for (lanes, instances) in rows.settings.quick_or(QUICK_FLEETS, FLEETS) {
-        for mut spec in rows.our_specs(&base, &[(Home::Shards, Idle::Park)]) {
+        for mut spec in rows.our_specs(&base, &LOCAL) {
             spec.instances = instances;
             spec.plan.connect.lanes = lanes;
             spec.params.insert("lanes".to_owned(), json!(lanes));

@@ -41,8 +41,12 @@ impl Settings {
             systems: args.systems.clone(),
             quick: method.quick,
             reps: method.reps.unwrap_or(reps),
-            warm_up: method.warm_up.unwrap_or(Duration::from_millis(warm_up_ms)),
-            window: method.window.unwrap_or(Duration::from_millis(window_ms)),
+            warm_up: method
+                .warm_up
+                .unwrap_or_else(|| Duration::from_millis(warm_up_ms)),
+            window: method
+                .window
+                .unwrap_or_else(|| Duration::from_millis(window_ms)),
             traced: method.traced,
             io,
         }

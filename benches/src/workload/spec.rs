@@ -164,7 +164,7 @@ impl<'a> Rows<'a> {
         spec.serve.push(format!("shards={shards}"));
         spec.plan.connect.set = both;
         spec.plan.connect.set.push(format!("home={home}"));
-        if variant.home == Home::Shards {
+        if variant.home != Home::Inline {
             spec.plan.connect.lanes = shards;
         }
         for (name, value) in [("io", io), ("idle", idle), ("home", home)] {
@@ -221,6 +221,9 @@ fn params(plan: &Plan) -> BTreeMap<String, Value> {
     // Items of paced streams fill the window, those of a trace are the trace's.
     if !matches!(plan.load, Load::Paced | Load::Cancel | Load::Trace) {
         params.insert("items".to_owned(), json!(plan.items));
+    }
+    if plan.load == Load::Open {
+        params.remove("streams");
     }
     if plan.load == Load::Cancel {
         params.remove("streams");

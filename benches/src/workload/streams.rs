@@ -49,7 +49,11 @@ pub(super) fn step(rows: &mut Rows<'_>) {
             interval_us: STEP_US,
             ..plan(Load::Paced, kind)
         };
-        rows.ours(&base, &LOCAL);
+        let homes = match kind {
+            PlanKind::Step => rows.settings.quick_or(&LOCAL[..], &BOTH[..]),
+            _ => &LOCAL[..],
+        };
+        rows.ours(&base, homes);
         if kind == PlanKind::Grid {
             rows.peers(&base);
         }

@@ -1,6 +1,9 @@
 //! The trace that is played: a file's, or a small made one.
 
-use ringmain_bench_harness::{Load, Plan, PlanKind};
+use std::path::Path;
+
+use ringmain_bench_harness::{Load, Plan, PlanKind, REQUEST_BYTES};
+use ringmain_trace::{Trace, TraceRequest};
 use serde_json::json;
 
 use super::settings::millis;
@@ -9,6 +12,10 @@ use crate::args::{Home, Idle};
 
 /// Time between the items of one stream.
 const INTERVAL_US: u64 = 5_000;
+/// Bytes of a token of the request.
+const PROMPT_TOKEN_BYTES: usize = 4;
+/// Longest request that is really sent.
+const PROMPT_BYTES_MAX: usize = 64 * 1024;
 /// Longest time that streams get to end after the last arrival: calls that take longer are cut.
 const TAIL_MS: u64 = 10_000;
 
@@ -35,7 +42,8 @@ impl Arrivals {
             // Most requests are short, one in ten is long.
             let words = if draw(10) == 0 { 8192 } else { 512 };
             let bytes = 64 + usize::try_from(draw(words) * 4).unwrap_or(0);
-            let items = 1 + u32::try_from(draw(if draw(10) == 0 { 40 } else { 12 })).unwrap_or(0);
+            let longest = if draw(10) == 0 { 40 } else { 12 };
+            let items = 1 + u32::try_from(draw(longest)).unwrap_or(0);
             (at, bytes, items)
         });
         let mut calls: Vec<_> = calls.collect();
@@ -44,6 +52,30 @@ impl Arrivals {
             name: "made".to_owned(),
             calls,
         }
+    }
+
+    /// The first `limit` requests of a file, arriving `speedup` times as fast.
+    ///
+    /// # Errors
+    ///
+    /// If it cannot be read, or is no trace.
+    pub(crate) fn load(file: &Path, limit: usize, speedup: f64) -> anyhow::Result<Self> {
+        let mut requests = Trace::load(file)?.requests;
+        requests.truncate(limit.max(1));
+        let call = |request: &TraceRequest| {
+            let at = request.at.div_f64(speedup).as_micros();
+            let bytes = request.prompt_tokens as usize * PROMPT_TOKEN_BYTES;
+            (
+                u64::try_from(at).unwrap_or(u64::MAX),
+                bytes.clamp(REQUEST_BYTES, PROMPT_BYTES_MAX),
+                request.generated_tokens.max(1),
+            )
+        };
+        let name = file.file_name().unwrap_or_default();
+        Ok(Self {
+            name: name.to_string_lossy().into_owned(),
+            calls: requests.iter().map(call).collect(),
+        })
     }
 
     fn span_ms(&self) -> u64 {
@@ -62,7 +94,9 @@ pub(super) fn rows(rows: &mut Rows<'_>, arrivals: Option<&Arrivals>) {
     };
     let interval = rows.settings.load.interval;
     let interval_us = interval.map_or(INTERVAL_US, |each| millis(each).max(1) * 1000);
-    let items_max = u32::try_from(TAIL_MS * 1000 / interval_us).unwrap_or(u32::MAX).max(1);
+    let items_max = u32::try_from(TAIL_MS * 1000 / interval_us)
+        .unwrap_or(u32::MAX)
+        .max(1);
     base.trace = arrivals.calls.clone();
     for call in &mut base.trace {
         call.2 = call.2.clamp(1, items_max);
@@ -83,13 +117,28 @@ pub(super) fn rows(rows: &mut Rows<'_>, arrivals: Option<&Arrivals>) {
         }
         spec.params.remove("request_bytes");
         spec.params.insert("trace".to_owned(), json!(arrivals.name));
-        spec.params.insert("calls".to_owned(), json!(arrivals.calls.len()));
+        spec.params
+            .insert("calls".to_owned(), json!(arrivals.calls.len()));
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::Arrivals;
+
+    #[test]
+    fn a_file_is_played_as_its_lines_say() {
+        let name = format!("ringmain-bench-trace-{}.csv", std::process::id());
+        let file = std::env::temp_dir().join(name);
+        let text = "TIMESTAMP,ContextTokens,GeneratedTokens\n2031-01-01 00:00:00,100,7\n\
+                    2031-01-01 00:00:01,1,0\n2031-01-01 00:00:02,1000000,9\n";
+        std::fs::write(&file, text).unwrap();
+        let arrivals = Arrivals::load(&file, 3, 2.0).unwrap();
+        let calls = [(0, 400, 7), (500_000, 64, 1), (1_000_000, 65_536, 9)];
+        assert_eq!(arrivals.calls, calls);
+        assert_eq!(Arrivals::load(&file, 1, 2.0).unwrap().calls.len(), 1);
+        std::fs::remove_file(&file).unwrap();
+    }
 
     #[test]
     fn a_made_trace_is_in_order_and_always_the_same() {

@@ -10,7 +10,6 @@ mod load;
 mod output;
 mod runtime;
 mod start;
-mod trace;
 
 use std::io;
 use std::process::ExitCode;

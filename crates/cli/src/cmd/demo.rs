@@ -15,13 +15,13 @@ use ringmain_discovery::{
 use ringmain_reactor::{Address, DriverConfig, ListenOptions};
 use ringmain_server::{Server, ServerConfig};
 use ringmain_shard::ShardSet;
+use ringmain_trace::{Trace, TraceRequest};
 
 use crate::args::{DemoArgs, HomeArg};
 use crate::exit::Exit;
 use crate::load::{self, Planned, Quiet, Show, Terminal};
 use crate::output::{print_json, print_summary, say};
 use crate::start::{io_name, shards};
-use crate::trace::{Trace, TraceRequest};
 use crate::{engine, runtime};
 
 /// One prompt in so many of the burst is dropped half-way, as real callers do.

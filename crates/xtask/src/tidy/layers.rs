@@ -25,24 +25,20 @@ const DISCOVERY: &str = "ringmain-discovery";
 const SERVER: &str = "ringmain-server";
 const CLIENT: &str = "ringmain-client";
 const RUNTIME: &str = "ringmain";
+const TRACE: &str = "ringmain-trace";
 const TESTKIT: &str = "ringmain-testkit";
 const MICRO: &str = "ringmain-bench-micro";
 const CLI: &str = "ringmain-cli";
 const BENCH: &str = "ringmain-bench";
 const ALLOCATOR: &str = "ringmain-bench-allocator";
 const HARNESS: &str = "ringmain-bench-harness";
-const PEERS: &str = "ringmain-bench-peers";
 const XTASK: &str = "xtask";
 
 const LIBRARIES: &[&str] = &[
-    CODEC, TUNING, TELEMETRY, REACTOR, SHARD, LINK_NATS, DISCOVERY, SERVER, CLIENT, RUNTIME,
-];
-const COMPOSED: &[&str] = &[
-    CODEC, TUNING, TELEMETRY, REACTOR, SHARD, LINK_NATS, DISCOVERY, SERVER, CLIENT, RUNTIME,
-    TESTKIT, BENCH, HARNESS,
+    CODEC, TUNING, TELEMETRY, REACTOR, SHARD, LINK_NATS, DISCOVERY, SERVER, CLIENT, RUNTIME, TRACE,
 ];
 const BENCHED: &[&str] = &[
-    CODEC, TUNING, TELEMETRY, REACTOR, SHARD, LINK_NATS, DISCOVERY, SERVER, CLIENT, RUNTIME,
+    CODEC, TUNING, TELEMETRY, REACTOR, SHARD, LINK_NATS, DISCOVERY, SERVER, CLIENT, RUNTIME, TRACE,
     HARNESS,
 ];
 
@@ -60,6 +56,11 @@ const ROWS: &[Row] = &[
     },
     Row {
         package: TELEMETRY,
+        layer: 0,
+        may_use: &[],
+    },
+    Row {
+        package: TRACE,
         layer: 0,
         may_use: &[],
     },
@@ -129,11 +130,6 @@ const ROWS: &[Row] = &[
         may_use: BENCHED,
     },
     Row {
-        package: PEERS,
-        layer: 5,
-        may_use: COMPOSED,
-    },
-    Row {
         package: XTASK,
         layer: 5,
         may_use: &[],
@@ -149,7 +145,7 @@ struct Fence {
     why: &'static str,
 }
 
-/// `benches/peers` measures other systems and is inside every fence.
+/// `benches/peers` measures other systems; it is a workspace of its own, outside every fence.
 const FENCES: &[Fence] = &[
     Fence {
         crates: &["io-uring", "libc"],
@@ -292,9 +288,7 @@ fn complain_third_party(row: &Row, dependency: &str, used: Use) -> Option<String
     let fence = FENCES
         .iter()
         .find(|fence| fence.crates.contains(&dependency))?;
-    let allowed = fence.users.contains(&row.package)
-        || row.package == PEERS
-        || (fence.tests_too && used == Use::Tests);
+    let allowed = fence.users.contains(&row.package) || (fence.tests_too && used == Use::Tests);
     (!allowed).then(|| format!("{} must not use {dependency}: {}", row.package, fence.why))
 }
 

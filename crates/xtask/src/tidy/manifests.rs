@@ -16,15 +16,24 @@ pub(super) fn check(tree: &Tree) -> Vec<Finding> {
         .collect()
 }
 
-/// The manifests of our workspace's packages. Nested workspaces are left out: nothing of ours
-/// applies to them. A manifest that does not parse is cargo's business.
+/// The manifests of our workspace's packages. Nested workspaces are left out, with all that is in
+/// them: nothing of ours applies there. A manifest that does not parse is cargo's business.
 pub(super) fn packages(tree: &Tree) -> impl Iterator<Item = (&File, toml::Table)> {
-    tree.files().iter().filter_map(|file| {
+    let manifests = tree.files().iter().filter_map(|file| {
         if !file.path.ends_with("/Cargo.toml") {
             return None;
         }
         let table: toml::Table = file.text.parse().ok()?;
-        (table.contains_key("package") && !table.contains_key("workspace")).then_some((file, table))
+        Some((file, table))
+    });
+    let (nested, members): (Vec<_>, Vec<_>) =
+        manifests.partition(|(_, table)| table.contains_key("workspace"));
+    members.into_iter().filter(move |(file, table)| {
+        let is_within = |(nested, _): &(&File, toml::Table)| {
+            let folder = nested.path.trim_end_matches("Cargo.toml");
+            file.path.starts_with(folder)
+        };
+        table.contains_key("package") && !nested.iter().any(is_within)
     })
 }
 

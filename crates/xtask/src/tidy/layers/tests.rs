@@ -88,7 +88,6 @@ fn tests_may_look_sideways_but_not_up() {
 #[test]
 fn third_party_crates_stay_inside_their_fences() {
     allowed(REACTOR, "[dependencies]\nlibc = \"0.2\"\n");
-    allowed(PEERS, "[dependencies]\nlibc = \"0.2\"\ntonic = \"1\"\n");
     allowed(SERVER, "[dev-dependencies]\nanyhow = \"1\"\n");
     allowed(CODEC, "[dependencies]\nslab = \"0.4\"\n");
     refused(

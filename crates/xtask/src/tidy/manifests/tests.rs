@@ -18,6 +18,8 @@ fn packages_without_the_lints_are_refused() {
             "a/fuzz/Cargo.toml",
             "[package]\nname = \"f\"\n[workspace]\n",
         ),
+        ("d/Cargo.toml", "[workspace]\nmembers = [\"e\"]\n"),
+        ("d/e/Cargo.toml", "[package]\nname = \"e\"\n"),
     ]);
     let found = brief(&check(&tree));
     assert_eq!(found.len(), 2, "{found:?}");
