@@ -70,6 +70,12 @@ fn report(system: &str, (server, client): &(String, String), plan: Plan) -> Rep 
     serde_json::from_slice(&output.stdout).unwrap()
 }
 
+/// A report with items in its window: on a busy host other processes can have all of a window.
+fn report_of_items(system: &str, cpus: &(String, String), plan: &Plan) -> Rep {
+    let mut reports = (0..20).map(|_| report(system, cpus, plan.clone()));
+    reports.find(|rep| rep.figures["tokens"] > 0.0).unwrap()
+}
+
 fn plan(load: Load, kind: PlanKind) -> Plan {
     Plan {
         load,
@@ -166,7 +172,7 @@ fn items_of_many_streams_come_on_one_socket() {
     for kind in [PlanKind::Paced, PlanKind::Grid, PlanKind::Step] {
         let mut plan = plan(Load::Paced, kind);
         (plan.streams, plan.interval_us, plan.item_bytes) = (50, 2000, 128);
-        let rep = report("bare_mux", &cpus, plan);
+        let rep = report_of_items("bare_mux", &cpus, &plan);
         let figures = ["p99_us", "produced_p50_us", "server_ns_per_token"];
         assert_has("bare_mux", &rep, &figures);
         assert_eq!(rep.figures["connections"], 1.0);

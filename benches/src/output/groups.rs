@@ -3,7 +3,7 @@
 use super::columns::{Column, split_by};
 use crate::results::{Results, Row};
 use crate::stats::{Spread, ratio};
-use crate::workload::{Workload, is_peer};
+use crate::workload::{Workload, is_floor, is_peer};
 
 /// Parameters that are no setting of a system, in the order of their columns.
 const ORDER: [&str; 23] = [
@@ -141,7 +141,8 @@ impl<'a> Group<'a> {
                 let floor = workload.floor_of(idle.as_deref());
                 let floor = floor.and_then(|name| rows().find(|other| other.system == name));
                 let peers = rows().filter(|other| is_peer(&other.system) && other.work_clean);
-                floor.or_else(|| best(peers, column))
+                let any_floor = || rows().find(|other| is_floor(&other.system));
+                floor.or_else(|| best(peers, column)).or_else(any_floor)
             }
         }
     }

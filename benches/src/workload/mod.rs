@@ -137,6 +137,11 @@ impl Workload {
     }
 }
 
+/// Whether a system is no plane at all.
+pub(crate) fn is_floor(system: &str) -> bool {
+    crate::catalog::entry(system).is_some_and(|entry| entry.class == Class::Floor)
+}
+
 /// Whether a system can be the best peer.
 pub(crate) fn is_peer(system: &str) -> bool {
     crate::catalog::entry(system).is_some_and(|entry| entry.class == Class::Peer)

@@ -53,6 +53,9 @@ pub(super) fn step(rows: &mut Rows<'_>) {
             PlanKind::Step => rows.settings.quick_or(&LOCAL[..], &BOTH[..]),
             _ => &LOCAL[..],
         };
+        if kind == PlanKind::Grid {
+            rows.floors(&base, &["bare_mux"]);
+        }
         rows.ours(&base, homes);
         if kind == PlanKind::Grid {
             rows.peers(&base);
