@@ -141,7 +141,7 @@ pub(crate) struct Arriving(Arc<Admission>);
 impl Drop for Arriving {
     fn drop(&mut self) {
         self.0.arriving.fetch_sub(1, Ordering::SeqCst);
-        self.0.quiet.wake();
+        self.0.quiet.wake_after_change();
     }
 }
 
@@ -157,7 +157,7 @@ impl Drop for Permit {
         if self.0.waiting.load(Ordering::SeqCst) > 0 {
             (self.0.freed)();
         }
-        self.0.quiet.wake();
+        self.0.quiet.wake_after_change();
     }
 }
 
@@ -170,7 +170,7 @@ impl Drop for Waiting {
         let process = self.0.telemetry.process();
         process.gauge_sub(Gauge::RequestsQueued, 1);
         self.0.waiting.fetch_sub(1, Ordering::SeqCst);
-        self.0.quiet.wake();
+        self.0.quiet.wake_after_change();
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::future::Future;
 use std::pin::Pin;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Mutex, PoisonError};
 use std::task::{Context, Poll};
 
 use crate::cancels;
@@ -125,7 +125,7 @@ impl<T: Timer> Producer<T> {
         }
         self.sleep = None;
         if matches!(self.request.kind, Kind::Grid | Kind::Step) {
-            now = first_of_step(self.due_ns, now);
+            now = first_of_step(self.due_ns, self.request.interval_ns, now);
         }
         Poll::Ready(now)
     }
@@ -161,13 +161,31 @@ pub fn read_words(item: &[u8]) -> (u64, u64) {
     (word(0), word(8))
 }
 
+/// Steps whose first instants are kept, so that streams that lag behind find theirs.
+const STEPS_KEPT: usize = 4096;
+
 /// The instant at which the first stream of the step that was due at `due_ns` woke.
-fn first_of_step(due_ns: u64, now: u64) -> u64 {
-    static STEP: AtomicU64 = AtomicU64::new(0);
-    static FIRST: AtomicU64 = AtomicU64::new(0);
-    if STEP.swap(due_ns, Ordering::AcqRel) < due_ns {
-        FIRST.store(now, Ordering::Release);
-        return now;
+fn first_of_step(due_ns: u64, interval_ns: u64, now: u64) -> u64 {
+    static STEPS: [Mutex<(u64, u64)>; STEPS_KEPT] = [const { Mutex::new((0, 0)) }; STEPS_KEPT];
+    let number = due_ns / interval_ns.max(1);
+    // The remainder is below the number of steps kept.
+    let place = usize::try_from(number % STEPS_KEPT as u64).unwrap_or(0);
+    let mut step = STEPS[place].lock().unwrap_or_else(PoisonError::into_inner);
+    if step.0 != due_ns {
+        *step = (due_ns, now);
     }
-    FIRST.load(Ordering::Acquire).min(now)
+    step.1
+}
+
+#[cfg(test)]
+mod tests {
+    use super::first_of_step;
+
+    #[test]
+    fn a_stream_that_lags_finds_the_first_instant_of_its_own_step() {
+        assert_eq!(first_of_step(1_000, 1_000, 1_010), 1_010);
+        assert_eq!(first_of_step(2_000, 1_000, 2_020), 2_020);
+        assert_eq!(first_of_step(1_000, 1_000, 5_000), 1_010);
+        assert_eq!(first_of_step(2_000, 1_000, 5_000), 2_020);
+    }
 }

@@ -152,9 +152,9 @@ impl StreamCell {
     }
 
     fn raise(&self, flags: u32) {
-        self.flags.fetch_or(flags, Ordering::AcqRel);
-        self.canceller.wake();
-        self.sender.wake();
+        self.flags.fetch_or(flags, Ordering::SeqCst);
+        self.canceller.wake_after_change();
+        self.sender.wake_after_change();
     }
 }
 

@@ -95,7 +95,7 @@ impl SharedWaker {
 
     /// [`wake`](Self::wake) right after a sequentially consistent read-modify-write of what the
     /// waiters wait for, which orders the two as a fence would, without the cost of one.
-    pub(crate) fn wake_after_change(&self) {
+    pub fn wake_after_change(&self) {
         if !self.armed.load(Ordering::SeqCst) {
             return;
         }

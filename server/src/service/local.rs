@@ -128,7 +128,7 @@ impl<H: LocalHandler> Service for LocalService<H> {
             finish.done(&outcome);
         });
         Started {
-            running: Running::new(task),
+            running: Running::Here(task),
             input: None,
         }
     }

@@ -5,10 +5,12 @@ mod local;
 #[cfg(feature = "tokio")]
 mod remote;
 
+#[cfg(feature = "tokio")]
 use std::any::Any;
 use std::sync::Arc;
 
 use bytes::Bytes;
+use ringmain_reactor::exec::Task;
 use ringmain_shard::{ShardCtx, SharedInbox, StreamCell};
 
 use crate::admission::Permit;
@@ -53,14 +55,10 @@ pub(crate) struct Started {
 }
 
 /// Keeps a handler running; dropping it drops the handler.
-pub(crate) struct Running {
-    _task: Box<dyn Any>,
-}
-
-impl Running {
-    pub(crate) fn new(task: impl Any) -> Self {
-        Self {
-            _task: Box::new(task),
-        }
-    }
+pub(crate) enum Running {
+    /// A task of the shard.
+    Here(#[expect(dead_code, reason = "dropping it is its use")] Task<()>),
+    /// Whatever keeps a handler elsewhere alive.
+    #[cfg(feature = "tokio")]
+    Elsewhere(#[expect(dead_code, reason = "dropping it is its use")] Box<dyn Any>),
 }

@@ -113,7 +113,7 @@ impl<H: Handler> Service for RemoteService<H> {
             finish.end(outcome);
         });
         Started {
-            running: Running::new(AbortOnDrop(task)),
+            running: Running::Elsewhere(Box::new(AbortOnDrop(task))),
             input: Some(inbox),
         }
     }

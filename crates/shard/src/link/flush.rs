@@ -2,8 +2,8 @@
 
 use std::time::{Duration, Instant};
 
-/// Flush at once past this size: 8 KiB a send is where coalescing stops paying.
-const FLUSH_BYTES: usize = 8 * 1024;
+/// Flush at once past this size, where coalescing stops paying (docs/why/flush.md).
+const FLUSH_BYTES: usize = 32 * 1024;
 /// Flush at the latest after this many turns since the first byte.
 const FLUSH_TURNS: u32 = 4;
 /// Flush at the latest this long after the first byte.

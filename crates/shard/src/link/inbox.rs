@@ -206,8 +206,11 @@ impl Inbox {
         if self.block.capacity() - self.block.len() >= bytes {
             return;
         }
-        // `reserve` takes the old block back when all its readers are gone; asking for a fixed
-        // step keeps a kept token from pinning more than one block.
+        // Room that its readers have let go of is used again first: a consumer that keeps up never
+        // makes the block grow. A fixed step keeps a kept token from pinning more than one block.
+        if self.block.try_reclaim(bytes) {
+            return;
+        }
         let unread = self.block.len();
         if self.block_capacity < BLOCK_BYTES_MAX {
             self.block_capacity = (self.block_capacity * 2).max(BLOCK_BYTES_MIN);
