@@ -163,13 +163,13 @@ const FENCES: &[Fence] = &[
     },
     Fence {
         crates: &["clap", "figment", "indicatif"],
-        users: &[CLI, BENCH, XTASK],
+        users: &[CLI, BENCH, HARNESS, XTASK],
         tests_too: false,
         why: "only programs talk to people",
     },
     Fence {
         crates: &["anyhow"],
-        users: &[CLI, BENCH, XTASK],
+        users: &[CLI, BENCH, HARNESS, XTASK],
         tests_too: true,
         why: "libraries have typed errors",
     },
