@@ -21,6 +21,14 @@ fn request(at: Duration, prompt_tokens: u32) -> TraceRequest {
     }
 }
 
+/// An error as a program shows it: with what caused it.
+pub(crate) fn chain(error: &dyn std::error::Error) -> String {
+    match error.source() {
+        Some(source) => format!("{error}: {}", chain(source)),
+        None => error.to_string(),
+    }
+}
+
 #[test]
 fn both_formats_become_arrivals_in_order() {
     let azure = Trace::parse(AZURE).unwrap();
@@ -73,7 +81,7 @@ fn other_files_are_refused_with_what_would_be_taken() {
 #[test]
 fn a_file_that_cannot_be_read_is_named() {
     let error = Trace::load(Path::new("no/such/trace.csv")).unwrap_err();
-    let error = format!("{:#}", anyhow::Error::from(error));
+    let error = chain(&error);
     assert!(error.contains("no/such/trace.csv"), "{error}");
 }
 

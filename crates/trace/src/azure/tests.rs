@@ -4,7 +4,7 @@ const HEADER: &str = "TIMESTAMP,ContextTokens,GeneratedTokens";
 
 fn check_error(line: &str, expect: &str) {
     let error = parse(&format!("{HEADER}\r\n\r\n{line}\r\n")).unwrap_err();
-    let error = format!("{:#}", anyhow::Error::from(error));
+    let error = crate::tests::chain(&error);
     assert!(
         error.starts_with("line 3: ") && error.contains(expect),
         "{error}"

@@ -3,7 +3,7 @@ use super::*;
 fn check_error(line: &str, expect: &str) {
     let good = r#"{"timestamp": 0, "input_length": 1, "output_length": 1}"#;
     let error = parse(&format!("{good}\n{line}\n")).unwrap_err();
-    let error = format!("{:#}", anyhow::Error::from(error));
+    let error = crate::tests::chain(&error);
     assert!(
         error.starts_with("line 2: ") && error.contains(expect),
         "{error}"
