@@ -26,6 +26,8 @@ io_stats! {
     syscalls,
     /// Turns that waited in the kernel.
     parks,
+    /// Timers set for those waits.
+    wait_timers,
     /// Spins that found something before their time was up.
     spins_hit,
     /// Spins that found nothing.

@@ -212,3 +212,38 @@ fn a_kernel_that_does_not_let_go_keeps_the_memory() {
     assert!(leaked_operations() > before);
     drop(peer);
 }
+
+#[test]
+fn a_deadline_that_moves_away_sets_one_timer() {
+    let Some(mut driver) = driver(&DriverConfig::server()) else {
+        return;
+    };
+    let (_socket, mut peer) = with_peer(&mut driver);
+    for _ in 0..20 {
+        peer.write_all(b"news").unwrap();
+        // What arrives ends each wait; what is due moves away with it.
+        let due = Instant::now() + Duration::from_secs(60);
+        while driver.next_event().is_none() {
+            driver.turn(Some(due)).unwrap();
+        }
+    }
+    assert_eq!(driver.stats().wait_timers, 1);
+}
+
+#[test]
+fn a_timer_that_is_set_for_later_delays_nobody() {
+    let Some(mut driver) = driver(&DriverConfig::server()) else {
+        return;
+    };
+    let waker = driver.waker();
+    let later = Instant::now() + Duration::from_secs(60);
+    waker.wake();
+    driver.turn(Some(later)).unwrap();
+    for wait in [Duration::from_millis(20), Duration::from_millis(1)] {
+        let due = Instant::now() + wait;
+        while Instant::now() < due {
+            driver.turn(Some(due)).unwrap();
+        }
+        assert!(due.elapsed() < Duration::from_secs(10), "it slept on");
+    }
+}

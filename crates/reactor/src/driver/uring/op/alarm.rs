@@ -39,6 +39,7 @@ impl Uring {
     /// How to wait until `due`, which is `rest` away.
     pub(in super::super) fn wait_until(&mut self, due: Instant, rest: Duration) -> Wait {
         if rest < REST_MIN || self.alarm.due.is_some_and(|set| set > due) {
+            self.stats.wait_timers += 1;
             return Wait::AtMost(rest);
         }
         if !self.alarm.is_set() {
@@ -49,6 +50,7 @@ impl Uring {
 
     fn set_alarm(&mut self, due: Instant, rest: Duration) {
         self.alarm.due = Some(due);
+        self.stats.wait_timers += 1;
         *self.alarm.time = types::Timespec::from(rest);
         let entry = opcode::Timeout::new(&raw const *self.alarm.time)
             .build()
