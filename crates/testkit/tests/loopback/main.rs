@@ -11,6 +11,7 @@ mod flow;
 mod hostile;
 mod leave;
 mod remote;
+mod room;
 mod sizes;
 mod spread;
 mod steps;
