@@ -91,7 +91,7 @@ fn every_target_is_about_a_workload_and_has_a_line_where_that_ran() {
     assert_eq!(cells(&Results::default()).lines.len(), 1);
     let cells = cells(&results());
     assert_eq!(cells.lines.len(), 2);
-    assert_eq!(cells.lines[1][4], "met");
+    assert_eq!(cells.lines[1][4], "not measured");
 }
 
 #[test]
