@@ -1,8 +1,8 @@
 //! Choosing an instance while the set changes: nanoseconds and allocations for each choice.
 //!
 //! One thread replaces the set at a fixed rate, as a registry's watch does; the other chooses in
-//! batches, as a caller does that reads one snapshot for each decision. The policies are written
-//! here again over the public snapshot: what a client adds is its own look at who is available.
+//! batches, as a caller does that reads one snapshot for each decision. The policies are the
+//! client's own; what a client adds is its look at who is available.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -10,6 +10,7 @@ use std::time::{Duration, Instant};
 
 use hdrhistogram::Histogram;
 use ringmain_bench_harness::{Rep, allocations, count_allocations, float, now_ns};
+use ringmain_client as client;
 use ringmain_codec::{EndpointId, InstanceId};
 use ringmain_discovery::{CachedReader, Freshness, Instance, Publisher, TransportAddr};
 use rustix::thread::{CpuSet, sched_setaffinity};
@@ -203,7 +204,6 @@ struct Chooser<'a> {
     policy: Policy,
     ids: &'a [InstanceId],
     turn: usize,
-    state: u64,
 }
 
 impl<'a> Chooser<'a> {
@@ -212,7 +212,6 @@ impl<'a> Chooser<'a> {
             policy,
             ids,
             turn: 0,
-            state: 0x9E37_79B9_7F4A_7C15,
         }
     }
 
@@ -220,29 +219,18 @@ impl<'a> Chooser<'a> {
     fn one(&mut self, reader: &mut CachedReader) -> u32 {
         let snapshot = reader.load();
         let members = snapshot.members();
+        let (len, turn) = (members.len(), &mut self.turn);
+        let pick = |policy: client::Policy, turn| policy.pick(len, turn, |_| true);
         let chosen = match self.policy {
-            Policy::RoundRobin => {
-                self.turn = if self.turn + 1 < members.len() {
-                    self.turn + 1
-                } else {
-                    0
-                };
-                members.get(self.turn)
-            }
-            Policy::Random => {
-                self.state ^= self.state << 13;
-                self.state ^= self.state >> 7;
-                self.state ^= self.state << 17;
-                let high = u128::from(self.state) * members.len() as u128;
-                members.get(usize::try_from(high >> 64).unwrap_or(0))
-            }
+            Policy::RoundRobin => pick(client::Policy::RoundRobin, turn).map(|at| &members[at]),
+            Policy::Random => pick(client::Policy::Random, turn).map(|at| &members[at]),
             Policy::Direct => {
-                self.turn = if self.turn + 1 < self.ids.len() {
-                    self.turn + 1
+                *turn = if *turn + 1 < self.ids.len() {
+                    *turn + 1
                 } else {
                     0
                 };
-                snapshot.find(self.ids[self.turn])
+                snapshot.find(self.ids[*turn])
             }
         };
         chosen.map_or(u32::MAX, |member| member.slot)

@@ -18,38 +18,44 @@ pub enum Policy {
     Random,
 }
 
-/// Chooses one of `len` instances that `available` lets through; `None` if it lets none.
-///
-/// `turn` is the endpoint's place in its round. No allocation, no lock; a few nanoseconds while
-/// most instances are available.
-pub(crate) fn pick(
-    policy: Policy,
-    len: usize,
-    turn: &mut usize,
-    available: impl Fn(usize) -> bool,
-) -> Option<usize> {
-    if len == 0 {
-        return None;
-    }
-    let start = match policy {
-        Policy::RoundRobin => *turn,
-        Policy::Random => {
-            for _ in 0..DRAWS_MAX {
-                let drawn = draw(len);
-                if available(drawn) {
-                    return Some(drawn);
-                }
-            }
-            draw(len)
+impl Policy {
+    /// Chooses one of the `len` members of a snapshot that `available` lets through; `None` if it
+    /// lets none.
+    ///
+    /// For routers that choose by themselves and name the instance in their call; a [`Client`]
+    /// chooses so for calls that name none. `turn` is the caller's place in its round, any number
+    /// at first. No allocation, no lock; a few nanoseconds while most instances are available.
+    ///
+    /// [`Client`]: crate::Client
+    pub fn pick(
+        self,
+        len: usize,
+        turn: &mut usize,
+        available: impl Fn(usize) -> bool,
+    ) -> Option<usize> {
+        if len == 0 {
+            return None;
         }
-    };
-    // The set may have shrunk since the last turn.
-    let start = if start < len { start } else { 0 };
-    let found = (start..len)
-        .chain(0..start)
-        .find(|&index| available(index))?;
-    *turn = found + 1;
-    Some(found)
+        let start = match self {
+            Self::RoundRobin => *turn,
+            Self::Random => {
+                for _ in 0..DRAWS_MAX {
+                    let drawn = draw(len);
+                    if available(drawn) {
+                        return Some(drawn);
+                    }
+                }
+                draw(len)
+            }
+        };
+        // The set may have shrunk since the last turn.
+        let start = if start < len { start } else { 0 };
+        let found = (start..len)
+            .chain(0..start)
+            .find(|&index| available(index))?;
+        *turn = found + 1;
+        Some(found)
+    }
 }
 
 /// A number below `len` with equal chance (up to 2^-32 for the lengths that occur).

@@ -9,7 +9,6 @@ use super::endpoints::Endpoint;
 use super::peer::Peer;
 use super::{PeerKey, Place, Pool, Target, find};
 use crate::call::Request;
-use crate::pick::pick;
 
 impl<K: Clone + PartialEq> Pool<K> {
     /// Brings an endpoint's table up to a new snapshot: new members get their peer, and peers
@@ -141,16 +140,17 @@ pub(super) fn choose_member<K>(
     let available = |index: usize| {
         untried(index) && peer_at(index).is_some_and(|(_, peer)| peer.inhibition.is_none())
     };
-    let index =
-        pick(request.policy, members.len(), &mut endpoint.turn, available).or_else(|| {
-            let failed_at = |index: &usize| {
-                peer_at(*index)
-                    .and_then(|(_, peer)| peer.inhibition)
-                    .map(|i| i.failed_at())
-            };
-            (0..members.len())
-                .filter(|&index| untried(index))
-                .min_by_key(failed_at)
-        })?;
+    let turn = &mut endpoint.turn;
+    let picked = request.policy.pick(members.len(), turn, available);
+    let index = picked.or_else(|| {
+        let failed_at = |index: &usize| {
+            peer_at(*index)
+                .and_then(|(_, peer)| peer.inhibition)
+                .map(|i| i.failed_at())
+        };
+        (0..members.len())
+            .filter(|&index| untried(index))
+            .min_by_key(failed_at)
+    })?;
     peer_at(index).map(|(key, _)| (key, members[index].instance.id))
 }
