@@ -182,3 +182,15 @@ fn what_cannot_run_is_told_and_what_fails_is_a_row() {
         "{text}"
     );
 }
+
+#[test]
+fn the_readme_shows_what_its_results_file_gives() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
+    let output = Command::new(env!("CARGO_BIN_EXE_ringmain-bench"))
+        .args(["readme", "--results", "benches/results/compare.json"])
+        .args(["--check", "README.md"])
+        .current_dir(root)
+        .output()
+        .unwrap();
+    assert!(output.status.success(), "{}", shown(&output));
+}
