@@ -1,4 +1,4 @@
-//! Timers of one thread: a hierarchical wheel of milliseconds.
+//! Timers of one thread: a hierarchical wheel of quarters of a millisecond.
 
 use std::time::{Duration, Instant};
 
@@ -8,10 +8,14 @@ mod wheel;
 use slab::Slab;
 use wheel::{TICK_MAX, Wheel};
 
-/// Deadlines to the millisecond, each with a `T`; one thread's.
+/// Length of a tick. A handler that paces its tokens by these timers is late by up to one; shorter
+/// ones would wake a thread with thousands of timers for a few of them at a time.
+const TICK: Duration = Duration::from_micros(250);
+const TICK_NS: u64 = TICK.as_nanos() as u64;
+
+/// Deadlines to a quarter of a millisecond, each with a `T`; one thread's.
 ///
-/// A timer never fires early and at most a millisecond (one tick) after its deadline, if it is
-/// looked for then; all that are due fire in the order of their ticks, and of their insertion
+/// A timer never fires early and at most one tick after its deadline, if it is looked for then; all that are due fire in the order of their ticks, and of their insertion
 /// within a tick. Insert and cancel are O(1) however far the deadline; a timer moves down a level
 /// at most seven times before it fires. Memory is reused: nothing is allocated unless more timers
 /// live than ever before.
@@ -77,7 +81,8 @@ impl<T: Copy> TimerWheel<T> {
     #[must_use]
     pub fn next_deadline(&self) -> Option<Instant> {
         let tick = self.wheel.next_tick()?;
-        self.origin.checked_add(Duration::from_millis(tick))
+        self.origin
+            .checked_add(Duration::from_nanos(tick.saturating_mul(TICK_NS)))
     }
 
     /// Takes the next timer that is due at `now`; call it until `None`, or fewer times to bound
@@ -108,16 +113,18 @@ impl<T: Copy> TimerWheel<T> {
     }
 
     fn tick_at_or_before(&self, at: Instant) -> u64 {
-        let since = at.saturating_duration_since(self.origin);
-        u64::try_from(since.as_millis()).map_or(TICK_MAX, |tick| tick.min(TICK_MAX))
+        (self.since_origin_ns(at) / TICK_NS).min(TICK_MAX)
     }
 
     /// Rounds up: a timer fires when its whole tick has passed.
     fn tick_at_or_after(&self, at: Instant) -> u64 {
+        self.since_origin_ns(at).div_ceil(TICK_NS).min(TICK_MAX)
+    }
+
+    /// Nanoseconds up to some 580 years, which is as good as never.
+    fn since_origin_ns(&self, at: Instant) -> u64 {
         let since = at.saturating_duration_since(self.origin);
-        let tick = u64::try_from(since.as_millis()).unwrap_or(TICK_MAX);
-        let part = !since.subsec_nanos().is_multiple_of(1_000_000);
-        tick.saturating_add(u64::from(part)).min(TICK_MAX)
+        u64::try_from(since.as_nanos()).unwrap_or(u64::MAX)
     }
 }
 

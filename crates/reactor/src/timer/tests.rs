@@ -7,6 +7,7 @@ use proptest::prelude::*;
 use super::{TimerKey, TimerWheel};
 
 const DAY_MS: u64 = 24 * 3_600 * 1_000;
+const TICK_US: u64 = 250;
 
 fn ms(ms: u64) -> Duration {
     Duration::from_millis(ms)
@@ -17,10 +18,11 @@ fn a_timer_fires_at_its_tick_and_not_before() {
     // (deadline in µs, first µs of a look that fires it)
     let cases = [
         (0, 0),
-        (1, 1_000),
+        (1, 250),
+        (251, 500),
         (999, 1_000),
         (1_000, 1_000),
-        (1_001, 2_000),
+        (1_001, 1_250),
         (63_000, 63_000),
         (64_000, 64_000),
         (4_096_000, 4_096_000),
@@ -97,13 +99,13 @@ fn one_tick_fires_in_order_of_insertion_whatever_the_level() {
 fn a_cancel_of_the_earliest_costs_one_look() {
     let start = Instant::now();
     let mut wheel = TimerWheel::new(start);
-    let early = wheel.insert(start + ms(5_000), 1);
-    wheel.insert(start + ms(7_000), 2);
+    let early = wheel.insert(start + ms(1_250), 1);
+    wheel.insert(start + ms(1_750), 2);
     assert!(wheel.cancel(early));
     let look = wheel.next_deadline().unwrap();
-    assert!(look <= start + ms(7_000));
+    assert!(look <= start + ms(1_750));
     assert_eq!(wheel.poll_expired(look), None);
-    assert_eq!(wheel.next_deadline(), Some(start + ms(7_000)));
+    assert_eq!(wheel.next_deadline(), Some(start + ms(1_750)));
 }
 
 #[derive(Clone, Debug)]
@@ -151,7 +153,7 @@ struct Pair {
     wheel: TimerWheel<u64>,
     model: BTreeMap<(u64, u64), TimerKey>,
     /// All times that a look has seen.
-    seen_ms: u64,
+    seen_tick: u64,
     inserted: u64,
     dead: Vec<TimerKey>,
 }
@@ -164,7 +166,7 @@ impl Pair {
             now_us: 0,
             wheel: TimerWheel::new(start),
             model: BTreeMap::new(),
-            seen_ms: 0,
+            seen_tick: 0,
             inserted: 0,
             dead: Vec::new(),
         }
@@ -179,7 +181,9 @@ impl Pair {
             Op::Insert { after_us } => {
                 let deadline = self.now() + Duration::from_micros(after_us);
                 let key = self.wheel.insert(deadline, self.inserted);
-                let tick = (self.now_us + after_us).div_ceil(1_000).max(self.seen_ms);
+                let tick = (self.now_us + after_us)
+                    .div_ceil(TICK_US)
+                    .max(self.seen_tick);
                 self.model.insert((tick, self.inserted), key);
                 self.inserted += 1;
             }
@@ -213,20 +217,20 @@ impl Pair {
     }
 
     fn take(&mut self, at_most: usize) {
-        let now_ms = self.now_us / 1_000;
+        let now_tick = self.now_us / TICK_US;
         for _ in 0..at_most {
             let due = self
                 .model
                 .first_key_value()
-                .filter(|((tick, _), _)| *tick <= now_ms);
+                .filter(|((tick, _), _)| *tick <= now_tick);
             let due = due.map(|(&at, &key)| (at, key));
             let fired = self.wheel.poll_expired(self.now());
             assert_eq!(fired, due.map(|((_, number), _)| number));
             let Some((at, key)) = due else {
-                self.seen_ms = self.seen_ms.max(now_ms);
+                self.seen_tick = self.seen_tick.max(now_tick);
                 return;
             };
-            self.seen_ms = self.seen_ms.max(at.0);
+            self.seen_tick = self.seen_tick.max(at.0);
             self.model.remove(&at);
             self.dead.push(key);
         }
@@ -234,7 +238,7 @@ impl Pair {
 
     fn next_tick(&self) -> Option<Instant> {
         let ((tick, _), _) = self.model.first_key_value()?;
-        Some(self.start + ms(*tick))
+        Some(self.start + Duration::from_micros(*tick * TICK_US))
     }
 
     fn check(&mut self) {

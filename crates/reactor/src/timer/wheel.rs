@@ -8,7 +8,7 @@ const SLOT_BITS: u32 = 6;
 const LEVELS: usize = 8;
 const TICK_BITS: u32 = SLOT_BITS * LEVELS as u32;
 
-/// The last tick, some 8,900 years on; later deadlines are at this one.
+/// The last tick, some 2,200 years on; later deadlines are at this one.
 pub(super) const TICK_MAX: u64 = (1 << TICK_BITS) - 1;
 
 /// A hierarchical wheel.

@@ -76,7 +76,7 @@ fn choppy() {
 
 #[test]
 fn tight() {
-    storm(Weather::Tight, 500..550, TIGHT);
+    storm(Weather::Tight, 500..600, TIGHT);
 }
 
 #[test]
