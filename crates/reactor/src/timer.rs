@@ -15,7 +15,8 @@ const TICK_NS: u64 = TICK.as_nanos() as u64;
 
 /// Deadlines to a quarter of a millisecond, each with a `T`; one thread's.
 ///
-/// A timer never fires early and at most one tick after its deadline, if it is looked for then; all that are due fire in the order of their ticks, and of their insertion
+/// A timer never fires early and at most one tick after its deadline, if it is looked for then; all
+/// that are due fire in the order of their ticks, and of their insertion
 /// within a tick. Insert and cancel are O(1) however far the deadline; a timer moves down a level
 /// at most seven times before it fires. Memory is reused: nothing is allocated unless more timers
 /// live than ever before.
